@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -212,7 +213,7 @@ class _Run:
 
         def part_check(part: EncodedTable, first: int) -> Check:
             """Return the check for clustering a part of the table, after `first` records."""
-            on_estimate = _refuse_if_too_large(part, self.constraint, self.options, self.names)
+            on_estimate = partial(_refuse_if_too_large, part, self.constraint, self.options, self.names)
             return progress_split.clustering_check(check, first, first + part.rows, on_estimate)
 
         runs = _renumber_clusters(self.clusters_before_search(space, blocks, limits, part_check))
@@ -377,22 +378,25 @@ class _ProgressSplit:
 
 
 def _refuse_if_too_large(
-    space: EncodedTable, constraint: Constraint, options: Options, names: MessageNames
-) -> OnEstimate:
-    """Return a function of estimated steps and seconds that raises TableTooLargeError if the steps are too many.
+    space: EncodedTable, constraint: Constraint, options: Options, names: MessageNames, steps: float, seconds: float
+) -> None:
+    """Raise TableTooLargeError if an estimate has more than MAX_STEPS steps and `allow_slow` is false.
 
     It never raises if the algorithm has no parameter `allow_slow` or that is true.
+
+    Args:
+        space: The part of the table that is clustered.
+        constraint: The constraint.
+        options: Values of the algorithm's parameters.
+        names: The names for the message.
+        steps: The estimated steps.
+        seconds: The estimated seconds.
     """
-
-    def expected(steps: float, seconds: float) -> None:
-        """Raise TableTooLargeError if there are more than MAX_STEPS steps and `allow_slow` is false."""
-        if steps > progress.MAX_STEPS and not options.get("allow_slow", True):
-            clusters = space.rows // constraint.min_records
-            raise errors.TableTooLargeError(
-                names.function, len(space.counts), clusters, progress.humanize_duration(seconds)
-            )
-
-    return expected
+    if steps > progress.MAX_STEPS and not options.get("allow_slow", True):
+        clusters = space.rows // constraint.min_records
+        raise errors.TableTooLargeError(
+            names.function, len(space.counts), clusters, progress.humanize_duration(seconds)
+        )
 
 
 def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:

@@ -134,12 +134,6 @@ def _median_cut(attribute: Attribute, values: Ints, counts: Ints) -> int:
         return len(values) - 1
     imbalance = np.abs(2 * np.cumsum(counts)[:-1] - counts.sum())
     if not isinstance(attribute, NumericAttribute):
-        ancestor = attribute.lowest_common_ancestor(int(attribute.node[values[0]]), int(attribute.node[values[-1]]))
-        child = attribute.node[values].astype(np.int64)
-        while True:
-            is_deeper = (child != ancestor) & (attribute.parent[child] != ancestor)
-            if not is_deeper.any():
-                break
-            child[is_deeper] = attribute.parent[child[is_deeper]]
-        imbalance = np.where(child[1:] != child[:-1], imbalance, 2 * counts.sum())
+        branch = attribute.branches(values)
+        imbalance = np.where(branch[1:] != branch[:-1], imbalance, 2 * counts.sum())
     return int(np.argmin(imbalance)) + 1

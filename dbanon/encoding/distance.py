@@ -9,6 +9,7 @@ steps are long enough, else the difference of two rounded positions.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -219,8 +220,32 @@ MAX_CACHED_ENTRIES = 500_000
 """Maximum number of entries of cached rows per attribute."""
 
 
-class CategoricalDistances:
-    """Integer distances of a categorical attribute; rows are computed on first use and cached.
+class CachedRows(ABC):
+    """Distances on one attribute whose rows are computed on first use and cached."""
+
+    def __init__(self) -> None:
+        """Begin without cached rows."""
+        self._cached_rows: dict[int, Ints] = {}
+
+    def row(self, code: int) -> Ints:
+        """Return the (values + 1,) distances of the value with this code to every value by code and, last, to NULL.
+
+        The cached array itself is returned. The cache is emptied when it exceeds MAX_CACHED_ENTRIES entries.
+        """
+        if code not in self._cached_rows:
+            row = self._compute_row(code)
+            if len(self._cached_rows) * len(row) > MAX_CACHED_ENTRIES:
+                self._cached_rows.clear()
+            self._cached_rows[code] = row
+        return self._cached_rows[code]
+
+    @abstractmethod
+    def _compute_row(self, code: int) -> Ints:
+        """Compute the row of a code (see `row`)."""
+
+
+class CategoricalDistances(CachedRows):
+    """Integer distances of a categorical attribute.
 
     Attributes:
         unscaled: The distances before weight and scale.
@@ -230,32 +255,22 @@ class CategoricalDistances:
 
     def __init__(self, unscaled: _UnscaledCategorical, weight: float, scale: float, with_null: bool) -> None:
         """Store the factors, and round the distance of NULL to any value; it is 0 if `with_null` is false."""
+        super().__init__()
         self.unscaled = unscaled
         self.weight, self.scale = weight, scale
         self.null = round(unscaled.max_distance(with_null=True) * weight * scale) if with_null else 0
-        self.cached_rows: dict[int, Ints] = {}
 
-    def row(self, code: int) -> Ints:
-        """Return the (values + 1,) distances of the value with this code to every value by code and, last, to NULL.
-
-        The cached array itself is returned. The cache is emptied when it exceeds MAX_CACHED_ENTRIES entries.
-        """
-        values = self.unscaled.tree.values
-        if code not in self.cached_rows:
-            if len(self.cached_rows) * values > MAX_CACHED_ENTRIES:
-                self.cached_rows.clear()
-            self.cached_rows[code] = _null_row(self.null, values) if code == values else self._row(code, values)
-        return self.cached_rows[code]
-
-    def _row(self, code: int, values: int) -> Ints:
+    def _compute_row(self, code: int) -> Ints:
         """Compute the distances of a value to every value by code and, last, to NULL.
 
-        `values` is the number of values. The row is filled along the path from the value to the root: every ancestor
-        adds the values whose lowest common ancestor with `code` it is.
+        The row is filled along the path from the value to the root: every ancestor adds the values whose lowest common
+        ancestor with `code` it is.
         """
         unscaled, tree = self.unscaled, self.unscaled.tree
+        if code == tree.values:
+            return _null_row(self.null, code)
         node, step = int(tree.node[code]), int(unscaled.depth_index[code])
-        row = np.zeros(values + 1, np.int64)
+        row = np.zeros(tree.values + 1, np.int64)
         row[-1] = self.null
         below_from = below_to = code
         for ancestor in tree.path_to_root(node):

@@ -194,6 +194,19 @@ class CategoricalAttribute:
                 last = int(self.parent[last])
         return first
 
+    def branches(self, values: Ints) -> Ints:
+        """Return, for each value, the child of the values' lowest common ancestor that is above it.
+
+        For a value at the ancestor itself it is the ancestor. `values` are ascending codes.
+        """
+        ancestor = self.lowest_common_ancestor(int(self.node[values[0]]), int(self.node[values[-1]]))
+        branch = self.node[values].astype(np.int64)
+        while True:
+            is_deeper = (branch != ancestor) & (self.parent[branch] != ancestor)
+            if not is_deeper.any():
+                return branch
+            branch[is_deeper] = self.parent[branch[is_deeper]]
+
     @cached_property
     def pruned(self) -> CategoricalAttribute:
         """The hierarchy without leaves that are not values, and without inner nodes that then have no leaves.

@@ -19,7 +19,7 @@ import numpy as np
 from dbanon.encoding.distance import DistanceTable, NumericDistances
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints
 from dbanon.encoding.tuple_trie import build_blocks, build_trie
-from dbanon.kernels.index_arrays import Axes, BlockArrays, IndexArrays, SumQuery, TabularAttributes, TupleTree
+from dbanon.kernels.index_arrays import CHUNK, Axes, BlockArrays, IndexArrays, SumQuery, TabularAttributes, TupleTree
 
 MAX_TABULAR_VALUES = 256
 """Attributes with at most this many distinct values are queried by table."""
@@ -50,8 +50,6 @@ class TupleIndex:
         `tables` are the distances of each attribute. A numeric attribute with more than MAX_TABULAR_VALUES positions
         becomes an axis, every other attribute a table; tables are ordered by dispersion, greatest first.
         """
-        from dbanon.kernels.axis_sums import CHUNK
-
         self.remaining = space.counts.copy()
         self.records = int(self.remaining.sum())
         self.tables = tables
@@ -240,8 +238,6 @@ class TupleIndex:
 
         `axis` is the number of the axis.
         """
-        from dbanon.kernels.axis_sums import CHUNK
-
         axes = self.axes
         begin, length, null = (int(a[axis]) for a in (axes.starts, axes.lengths, axes.null_distances))
         places, chunk = axes.places[begin : begin + length], axes.chunk_starts[axis] + (np.arange(length) >> CHUNK)
@@ -280,21 +276,18 @@ class TupleIndex:
 
     def remove_records(self, tuples: AnyInts, counts: AnyInts) -> None:
         """Remove counts[i] records of each tuple tuples[i] from the index; a tuple may occur once per call."""
-        self._change_counts(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
+        self.restore_records(tuples, -np.asarray(counts, np.int64))
 
     def restore_records(self, tuples: AnyInts, counts: AnyInts) -> None:
-        """Add counts[i] records of each tuple tuples[i] that were removed before."""
-        self._change_counts(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
+        """Add counts[i] records of each tuple tuples[i] that were removed before; a negative count removes records.
 
-    def _change_counts(self, tuples: Ints, counts: Ints) -> None:
-        """Add `counts` (negative to remove) to the remaining records of `tuples`, in the tree and in `records`.
-
-        The remaining records by tuple are changed, too.
+        The remaining records in the tree and by tuple are changed, and `records`.
         """
         from dbanon.kernels.index_tree import add_records
 
-        self.records += int(counts.sum())
-        add_records(self.tree, self.tabular_arrays, tuples, counts)
+        changes = np.asarray(counts, np.int64)
+        self.records += int(changes.sum())
+        add_records(self.tree, self.tabular_arrays, np.asarray(tuples, np.int64), changes)
 
 
 def _dispersion(space: EncodedTable, j: int, table: DistanceTable) -> float:

@@ -1,16 +1,24 @@
-"""Compute pseudonyms and date shifts for the release gate, from the definition of HMAC (RFC 2104).
+"""Read the key and compute pseudonyms and date shifts for the release gate, from the definition of HMAC (RFC 2104).
 
-The module uses nothing of dbanon.policy.transforms or Python's hmac, so that an error there is not repeated here.
-`pseudonym_key` reads the key.
+The module uses nothing of dbanon.policy.transforms or Python's hmac, so that an error there is not repeated here. A
+pseudonym that was made with a wrong key would pass a check with that same key; so nothing of
+`dbanon.runtime.secret_keys` is used either, which reads the key for the release.
 """
 
+import base64
 import hashlib
+import os
 from typing import Any
 
-from dbanon.gate import pseudonym_key
+from dbanon import errors
 
 _BLOCK_BYTES = 64
 _BASE32_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_ENVIRONMENT, _FILE = "env:", "file:"
+_MAX_BYTES = 8192
+_MIN_KEY_BYTES = 32
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def expected_pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
@@ -44,9 +52,9 @@ def expected_shifts(persons: list[str | None], settings: dict[str, Any]) -> list
 def _scope_key(settings: dict[str, Any]) -> bytes:
     """Return the 32-byte key of the scope in the settings, derived by HMAC from the secret key that they refer to.
 
-    The settings are `key` (a reference such as 'env:NAME') and `scope`. Errors are those of `pseudonym_key.read_key`.
+    The settings are `key` (a reference such as 'env:NAME') and `scope`. Errors are those of `read_key`.
     """
-    inner, outer = _hmac_hashes(pseudonym_key.read_key(settings["key"]), b"dbanon scope 1\0")
+    inner, outer = _hmac_hashes(read_key(settings["key"]), b"dbanon scope 1\0")
     return _mac(inner, outer, settings["scope"])
 
 
@@ -87,3 +95,58 @@ def _format_mac(mac: bytes, text_format: str) -> str:
     bits = bits & ~(0x3 << 62) | 0x2 << 62
     digits = f"{bits:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def read_key(reference: str) -> bytes:
+    """Return the bytes of the secret key that a reference such as `env:NAME` or `file:/path` names.
+
+    The stored text is hexadecimal digits or Base64. Randomness of the key is not checked here.
+
+    Raises:
+        PseudonymKeyMissingError: The variable or the file is missing or empty.
+        WeakPseudonymKeyError: Its content is not a key of at least 32 bytes.
+        UnreadableKeyReferenceError: The reference names neither an environment variable nor a file.
+    """
+    stored_bytes, location = _stored_key(reference)
+    key_text = stored_bytes.strip().decode("ascii", "replace")
+    if not key_text:
+        raise errors.PseudonymKeyMissingError(location, "has no key")
+    try:
+        is_hex = len(key_text) % 2 == 0 and _HEX_DIGITS.issuperset(key_text)
+        key = base64.b16decode(key_text.upper()) if is_hex else _from_base64(key_text)
+    except ValueError:
+        raise errors.WeakPseudonymKeyError(location, "it is not text in hexadecimal digits or Base64") from None
+    if len(key) < _MIN_KEY_BYTES:
+        raise errors.WeakPseudonymKeyError(location, f"it has {len(key)} bytes")
+    return key
+
+
+def fingerprint(reference: str) -> bytes:
+    """Return a SHA-256 hash of the key that a reference names, to compare keys; errors are those of `read_key`."""
+    return hashlib.sha256(b"gate\0" + read_key(reference)).digest()
+
+
+def _stored_key(reference: str) -> tuple[bytes, str]:
+    """Return the stored bytes of a key's text (b"" if a variable is not set) and a phrase for their location.
+
+    Raises:
+        PseudonymKeyMissingError: The file cannot be read.
+        UnreadableKeyReferenceError: The reference begins with neither `env:` nor `file:`.
+    """
+    if reference.startswith(_ENVIRONMENT):
+        name = reference[len(_ENVIRONMENT) :]
+        return os.fsencode(os.getenv(name, "")), f"the environment variable {name}"
+    if reference.startswith(_FILE):
+        name = reference[len(_FILE) :]
+        try:
+            with open(os.path.expanduser(name), "rb") as file:  # noqa: PTH111, PTH123
+                return file.read(_MAX_BYTES), f"the file {name}"
+        except OSError:
+            raise errors.PseudonymKeyMissingError(f"the file {name}", "cannot be read") from None
+    raise errors.UnreadableKeyReferenceError("key")
+
+
+def _from_base64(encoded: str) -> bytes:
+    """Return the bytes of standard or URL-safe Base64, with or without padding."""
+    digits = encoded.encode("ascii").translate(_URL_SAFE).rstrip(b"=")
+    return base64.b64decode(digits + b"=" * (-len(digits) % 4), validate=True)

@@ -248,17 +248,12 @@ def gate_rules(request: GateRequest) -> GateRules:
 
 def rule_blocks(rules: Iterable[QuasiRule]) -> list[list[NumberRule]]:
     """Return the rules of numbers, grouped by equal rules of values and bounds, each group in the order of `rules`."""
-    groups: list[tuple[NumberRule, list[NumberRule]]] = []
+    groups: dict[NumberRule, list[NumberRule]] = {}
     for rule in rules:
-        if not isinstance(rule, NumberRule):
-            continue
-        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=replace(rule.ends, low=None, high=None))
-        block = next((members for shared, members in groups if shared == settings), None)
-        if block is None:
-            groups.append((settings, [rule]))
-        else:
-            block.append(rule)
-    return [members for _, members in groups]
+        if isinstance(rule, NumberRule):
+            ends = replace(rule.ends, low=None, high=None)
+            groups.setdefault(replace(rule, i=0, raw_name="", source_value=Sql(""), ends=ends), []).append(rule)
+    return list(groups.values())
 
 
 def published_column_names(request: GateRequest) -> list[str]:

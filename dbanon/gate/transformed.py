@@ -8,7 +8,7 @@ formulas for masks and dates.
 import json
 from collections.abc import Mapping, Sequence
 
-from dbanon.gate import pseudonym_key
+from dbanon.gate import pseudonyms
 from dbanon.gate.missing_codes import FLOAT_TYPES, column_value
 from dbanon.gate.request import GateRequest
 from dbanon.sqltext.names import fold_case
@@ -77,7 +77,7 @@ def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
     formats: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
         settings = _pseudonym_settings(request, name, policy_role_and_settings(request, name)[1])
-        formats.setdefault((pseudonym_key.fingerprint(str(settings["key"])), settings["scope"]), set()).add(
+        formats.setdefault((pseudonyms.fingerprint(str(settings["key"])), settings["scope"]), set()).add(
             json.dumps([settings["format"], settings["length"], settings["prefix"]])
         )
     return all(len(key_formats) == 1 for key_formats in formats.values())

@@ -97,22 +97,22 @@ def add_record(r, g, records, groups):
 
 
 @kernel_part
-def meets_model(g, groups, model_arrays):
-    """Return whether the records of group `g` meet k and the privacy models; True if both models are None.
+def meets_model(record_numbers, begin, end, model_arrays):
+    """Return whether the records record_numbers[begin:end] meet k and the privacy models; True if both models are None.
 
     In that case only the number of records counts, which is not checked here.
 
     Args:
-        g: Number of the group.
-        groups: `RecordGroups`.
+        record_numbers: Numbers of records.
+        begin, end: The group has the records record_numbers[begin:end].
         model_arrays: `GroupModels`.
     """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     if record_model is None and person_model is None:
         return True
-    for i in range(groups.sizes[g]):
-        model_rows[i] = model_row_of[groups.members[g, i]]
-    return is_valid_group(model_rows, np.int64(0), groups.sizes[g], record_model, person_model, counts, extra)
+    for i in range(begin, end):
+        model_rows[i - begin] = model_row_of[record_numbers[i]]
+    return is_valid_group(model_rows, np.int64(0), np.int64(end - begin), record_model, person_model, counts, extra)
 
 
 @kernel_part
@@ -204,7 +204,8 @@ def try_exchange(heat, cycle, records, groups, limits, model_arrays, state):
     apply_cycle(cycle, length, np.int64(1), records, groups)
     is_valid = True
     for i in range(length):
-        is_valid = is_valid and meets_model(cycle[i, 0], groups, model_arrays)
+        g = cycle[i, 0]
+        is_valid = is_valid and meets_model(groups.members[g], np.int64(0), groups.sizes[g], model_arrays)
     if not is_valid:
         apply_cycle(cycle, length, np.int64(0), records, groups)
         return 0.0

@@ -110,19 +110,22 @@ class SweepOptions(NamedTuple):
     max_set: int
 
 
-class CappedPools(NamedTuple):
-    """Pools of `grow_capped_clusters`: a pool is the records of one tuple with the same sensitive values.
+class RecordPools(NamedTuple):
+    """Records in pools: a pool is the records of one tuple and one kind, such as a combination of sensitive values.
 
     Attributes:
-        tuples: (pools,) int64: tuple of each pool.
-        ends: (pools,) int64: where the records of each pool end in rows.
+        tuples, kinds: (pools,) int64: tuple and kind of each pool.
+        pool_of: (n,) int64: pool of each record.
         rows: (n,) int64: records by pool; the last ones of each pool remain.
+        ends: (pools,) int64: where the records of each pool end in rows.
         n_remaining: (pools,) int64: remaining records of each pool.
     """
 
     tuples: Ints
-    ends: Ints
+    kinds: Ints
+    pool_of: Ints
     rows: Ints
+    ends: Ints
     n_remaining: Ints
 
 
@@ -193,56 +196,39 @@ class MergedClusters(NamedTuple):
 
 
 class GroupPools(NamedTuple):
-    """Pools of `grow_group_clusters`: a pool is the records of one tuple whose sensitive values are of one kind.
-
-    A kind is a set of sensitive values. A tuple is a distinct combination of quasi-identifier codes.
+    """Pools of `grow_group_clusters`; a kind is a set of sensitive values.
 
     Attributes:
+        pools: The pools.
         order: (n,) int64: the records in the order in which they are seeds.
-        pool_of: (n,) int64: pool of each record.
-        tuples, kinds: (pools,) int64: tuple and kind of each pool.
-        ends: (pools,) int64: where the records of each pool end in rows.
-        rows: (n,) int64: records by pool; the last ones of each pool remain.
-        place: (n,) int64: where each record is in rows.
-        n_remaining: (pools,) int64: remaining records of each pool.
+        place: (n,) int64: where each record is in the rows of the pools.
         group_remaining: (kinds,) int64: remaining records of each kind.
     """
 
+    pools: RecordPools
     order: Ints
-    pool_of: Ints
-    tuples: Ints
-    kinds: Ints
-    ends: Ints
-    rows: Ints
     place: Ints
-    n_remaining: Ints
     group_remaining: Ints
 
 
 class BucketPools(NamedTuple):
     """Pools of `grow_bucket_clusters`, sorted by kind, and kinds by part.
 
-    A pool is the records of one tuple of one kind; a kind is a combination of sensitive values within a part of the
-    table.
+    A kind is a combination of sensitive values within a part of the table.
 
     Attributes:
+        pools: The pools.
         parts: (parts + 1,) int64: the first kind of each part.
         begins: (kinds + 1,) int64: the first pool of each kind.
         first_of: (kinds,) int64: the first record of each kind.
-        tuples: (pools,) int64: tuple of each pool.
-        ends: (pools,) int64: where the records of each pool end in rows.
-        rows: (n,) int64: records by pool; the last ones of each pool remain.
-        n_remaining, group_remaining, part_remaining: (pools,), (kinds,), (parts,) int64: remaining records.
+        group_remaining, part_remaining: (kinds,), (parts,) int64: remaining records.
         center_distances: (pools,) int64: distance of each pool to the center of its part.
     """
 
+    pools: RecordPools
     parts: Ints
     begins: Ints
     first_of: Ints
-    tuples: Ints
-    ends: Ints
-    rows: Ints
-    n_remaining: Ints
     group_remaining: Ints
     part_remaining: Ints
     center_distances: Ints
@@ -263,35 +249,24 @@ class ThresholdOptions(NamedTuple):
 
 
 class ThresholdPools(NamedTuple):
-    """Pools of `threshold_steps`, sorted by kind, then by tuple.
-
-    A pool is the records of one tuple and one kind; a kind is a combination of sensitive values.
+    """Pools of `threshold_steps`, sorted by kind, then by tuple; a kind is a combination of sensitive values.
 
     Attributes:
+        pools: The pools.
         order: (n,) int64: the records in the order in which they begin clusters.
-        pool_of: (n,) int64: pool of each record.
-        ends: (pools,) int64: where the records of each pool end in rows.
         first: (pools,) int64: the first record of each pool.
-        rows: (n,) int64: records by pool; the last ones of each pool remain.
-        place: (n,) int64: where each record is in rows.
-        tuples, kinds: (pools,) int64: tuple and kind of each pool.
+        place: (n,) int64: where each record is in the rows of the pools.
         values: (columns, kinds) int64: sensitive values of each kind.
         begins: (kinds + 1,) int64: the first pool of each kind.
-        n_remaining: (pools,) int64: remaining records of each pool.
         number_of: (columns,) int64: number of different values of each column.
     """
 
+    pools: RecordPools
     order: Ints
-    pool_of: Ints
-    ends: Ints
     first: Ints
-    rows: Ints
     place: Ints
-    tuples: Ints
-    kinds: Ints
     values: Ints
     begins: Ints
-    n_remaining: Ints
     number_of: Ints
 
 
@@ -458,6 +433,10 @@ class CrossedClusters(NamedTuple):
 GENERATION, N_WITHOUT_GAIN, FIRST_RANK, SECOND_RANK, N_DRAWS_USED = 0, 1, 2, 3, 4
 """Places in `state` of `genetic.evolve`: generations so far, and since the last gain; ranks of the next pair; number of
 used draws."""
+
+
+COUNT_MASK = 0xFFFFFFFF
+"""Mask of the bits of an entry that count records, up to the minimum group size; the other bits are of its key."""
 
 
 class LevelChange(NamedTuple):

@@ -3,10 +3,8 @@
 import numpy as np
 
 from dbanon.kernels.allocate import empty_table
+from dbanon.kernels.index_arrays import CHUNK
 from dbanon.kernels.jit import kernel, kernel_part
-
-CHUNK = 9
-"""Prefix sums are kept within chunks of 2^9 values, and over chunks: adding changes few entries, reading takes two."""
 
 LEAST_FROM, LEAST_TO, LEAST_SUM, NULL_SUM, SUM_CONSTANT = range(5)
 """Columns of `axis_minima`: the places from which and to which the sum is least, that least sum, the sum at NULL, and

@@ -3,9 +3,10 @@
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
-from dbanon.kernels.axis_sums import CHUNK, NULL_SUM, SUM_CONSTANT, axis_minima
+from dbanon.kernels.axis_sums import NULL_SUM, SUM_CONSTANT, axis_minima
 from dbanon.kernels.halving import extent, partition_at
-from dbanon.kernels.heap import push_and_trim
+from dbanon.kernels.heap import push_and_trim, take_members
+from dbanon.kernels.index_arrays import CHUNK
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.tree_search import add_distances
 
@@ -316,17 +317,10 @@ def gather_block_clusters(block_arrays, tabular, axes, axis_codes, search, k, fi
                 break
             previous_reach = reach
             reach = heap_sums[0] if n_held >= wanted else max(2 * reach, np.int64(2**20))
-        members[n_rows, 0], members[n_rows, 1] = seed, 1
-        surplus = n_held - wanted
-        for i in range(size):
-            t = heap_tuples[i]
-            count = tuple_remaining[t] - (surplus if i == 0 else 0)
-            members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = t, count
-            tuple_remaining[t] -= count
-        members[n_rows + 1 + size, 0] = -1
-        for i in range(n_rows, n_rows + 1 + size):  # the blocks that lost records shrink
+        cluster_begin = n_rows
+        n_rows = take_members(seed, heap_tuples, size, n_held - wanted, tuple_remaining, members, n_rows)
+        for i in range(cluster_begin, n_rows - 1):  # the blocks that lost records shrink
             shrink_block(blocks.block_of[members[i, 0]], blocks, axis_codes, axes)
-        n_rows += size + 2
         total_left -= k
         add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed

@@ -40,7 +40,7 @@ def _allocate_records(size, n_per_group, group_remaining, need):
 
 
 @kernel
-def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools, measure, codes_of, labels, seeds):
+def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, grouped, measure, codes_of, labels, seeds):
     """Form up to `max_clusters` clusters with `n_per_group` records of every group, while k records remain.
 
     A group (or kind) is a set of sensitive values. A seed is the next record in `order` without a cluster; the other
@@ -53,7 +53,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
         first_label: Number of the first cluster.
         k: Fewest records of a cluster.
         n_per_group: Records of each group.
-        pools: `GroupPools`: a pool is the records of one tuple and one group.
+        grouped: `GroupPools`: a pool is the records of one tuple and one group.
         measure: `LossArrays`.
         codes_of: Where the codes of each attribute begin in a table of losses.
         labels: Output: cluster of each record.
@@ -62,32 +62,33 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
     Returns:
         Number of clusters, and number of examined pools.
     """
+    pools, order, place, group_remaining = grouped
     levels = len(measure.terms)
     query = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
-    need, lack = np.empty(len(pools.group_remaining), np.int64), np.empty(len(pools.group_remaining), np.int64)
-    capacity = min(SEARCH_FACTOR * max(n_per_group * len(pools.group_remaining), k), len(pools.n_remaining))
+    need, lack = np.empty(len(group_remaining), np.int64), np.empty(len(group_remaining), np.int64)
+    capacity = min(SEARCH_FACTOR * max(n_per_group * len(group_remaining), k), len(pools.n_remaining))
     nearest, distances_ = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     alive, number = nonempty_tuples(pools.n_remaining)
     n_clusters, steps = np.int64(0), np.int64(0)
     while n_clusters < max_clusters and state[N_REMAINING] >= k:
-        row = pools.order[state[NEXT_SEED]]
+        row = order[state[NEXT_SEED]]
         state[NEXT_SEED] += 1
         if labels[row] >= 0:
             continue
         pool = pools.pool_of[row]
-        size = min(state[N_REMAINING], max(np.int64(n_per_group * len(pools.group_remaining)), np.int64(k)))
-        _allocate_records(size, n_per_group, pools.group_remaining, need)
+        size = min(state[N_REMAINING], max(np.int64(n_per_group * len(group_remaining)), np.int64(k)))
+        _allocate_records(size, n_per_group, group_remaining, need)
         if need[pools.kinds[pool]] == 0:  # fewer records are left than a cluster has groups
             last = len(need) - 1
             while need[last] == 0:
                 last -= 1
             need[last] -= 1
             need[pools.kinds[pool]] = 1
-        swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, pools.place)
+        swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, place)
         labels[row] = first_label + n_clusters
         seeds[n_clusters] = pools.tuples[pool]
         pools.n_remaining[pool] -= 1
-        pools.group_remaining[pools.kinds[pool]] -= 1
+        group_remaining[pools.kinds[pool]] -= 1
         need[pools.kinds[pool]] -= 1
         state[N_REMAINING] -= 1
         fill_distance_query(pools.tuples[pool], measure, query)
@@ -113,7 +114,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
             start = pools.ends[pool] - pools.n_remaining[pool]
             labels[pools.rows[start : start + count]] = first_label + n_clusters
             pools.n_remaining[pool] -= count
-            pools.group_remaining[pools.kinds[pool]] -= count
+            group_remaining[pools.kinds[pool]] -= count
             need[pools.kinds[pool]] -= count
             state[N_REMAINING] -= count
         n_clusters += 1
@@ -121,7 +122,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
 
 
 @kernel
-def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, codes_of, labels):
+def grow_bucket_clusters(state, max_clusters, first_label, k, buckets, measure, codes_of, labels):
     """Form up to `max_clusters` clusters of k records, one part of the table after another, while it has k records.
 
     A kind is a combination of sensitive values, and a pool the records of one tuple and kind. A cluster takes one
@@ -134,7 +135,7 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
         max_clusters: Number of clusters after which to return.
         first_label: Number of the first cluster.
         k: Records of a cluster.
-        pools: `BucketPools`.
+        buckets: `BucketPools`.
         measure: `LossArrays`.
         codes_of: Where the codes of each attribute begin in a table of losses.
         labels: Output: cluster of each record.
@@ -142,42 +143,41 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
     Returns:
         Number of clusters, and number of examined pools.
     """
+    pools, parts, begins, first_of, group_remaining, part_remaining, center_distances = buckets
     levels = len(measure.terms)
     span, old_span = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
-    table, last_turn = np.empty(codes_of[levels], np.int64), np.zeros(len(pools.group_remaining), np.int64)
+    table, last_turn = np.empty(codes_of[levels], np.int64), np.zeros(len(group_remaining), np.int64)
     n_clusters, steps, turn = np.int64(0), np.int64(0), np.int64(0)
-    while n_clusters < max_clusters and state[NEXT_SEED] < len(pools.part_remaining):
+    while n_clusters < max_clusters and state[NEXT_SEED] < len(part_remaining):
         p = state[NEXT_SEED]
-        if pools.part_remaining[p] < k:
+        if part_remaining[p] < k:
             state[NEXT_SEED] += 1
             continue
         size, loss = np.int64(0), np.int64(0)
         turn += 1
         while size < k:
             kind = np.int64(-1)
-            for i in range(pools.parts[p], pools.parts[p + 1]):
-                if pools.group_remaining[i] == 0 or last_turn[i] == turn:
+            for i in range(parts[p], parts[p + 1]):
+                if group_remaining[i] == 0 or last_turn[i] == turn:
                     continue
-                if kind < 0 or pools.group_remaining[i] > pools.group_remaining[kind]:
+                if kind < 0 or group_remaining[i] > group_remaining[kind]:
                     kind = np.int64(i)
-                elif (
-                    pools.group_remaining[i] == pools.group_remaining[kind] and pools.first_of[i] < pools.first_of[kind]
-                ):
+                elif group_remaining[i] == group_remaining[kind] and first_of[i] < first_of[kind]:
                     kind = np.int64(i)
             if kind < 0:
                 turn += 1
                 continue
             last_turn[kind] = turn
             best, lowest = np.int64(-1), np.int64(0)
-            for pool in range(pools.begins[kind], pools.begins[kind + 1]):
+            for pool in range(begins[kind], begins[kind + 1]):
                 if pools.n_remaining[pool] > 0:
                     if size == 0:
-                        cost = pools.center_distances[pool]
+                        cost = center_distances[pool]
                     else:
                         cost = loss_with_tuple(pools.tuples[pool], measure, span, codes_of, table)
                     if best < 0 or cost < lowest:
                         best, lowest = np.int64(pool), cost
-            steps += pools.begins[kind + 1] - pools.begins[kind] + pools.parts[p + 1] - pools.parts[p]
+            steps += begins[kind + 1] - begins[kind] + parts[p + 1] - parts[p]
             if size == 0:
                 loss = begin_class(pools.tuples[best], measure, span)
                 old_span[:] = -1
@@ -186,8 +186,8 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
             update_code_losses(span, old_span, codes_of, measure, table)
             labels[pools.rows[pools.ends[best] - pools.n_remaining[best]]] = first_label + n_clusters
             pools.n_remaining[best] -= 1
-            pools.group_remaining[kind] -= 1
-            pools.part_remaining[p] -= 1
+            group_remaining[kind] -= 1
+            part_remaining[p] -= 1
             state[N_REMAINING] -= 1
             size += 1
         n_clusters += 1

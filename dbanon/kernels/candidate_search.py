@@ -11,7 +11,7 @@ as the least of their regions; when they might have caught up, all sums are comp
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
-from dbanon.kernels.heap import push_and_trim, push_bounded
+from dbanon.kernels.heap import push_and_trim, push_bounded, take_members
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.partition_arrays import (
     CHOSEN,
@@ -614,18 +614,12 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
                 break
             reach = 2 * reach + 1
         state[REACH] = heap_sums[0] + heap_sums[0] // 16
-        members[n_rows, 0], members[n_rows, 1] = seed, 1
-        surplus = n_held - wanted
-        for i in range(size):
-            t = heap_tuples[i]
-            count = n_remaining[t] - (surplus if i == 0 else 0)
-            members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = t, count
-            n_remaining[t] -= count
-            count_removed(t, count, index)
-            if n_remaining[t] == 0:
+        cluster_begin = n_rows
+        n_rows = take_members(seed, heap_tuples, size, n_held - wanted, n_remaining, members, n_rows)
+        for i in range(cluster_begin + 1, n_rows - 1):
+            count_removed(members[i, 0], members[i, 1], index)
+            if n_remaining[members[i, 0]] == 0:
                 state[EXHAUSTED] += 1
-        members[n_rows + 1 + size, 0] = -1
-        n_rows += size + 2
         state[REMAINING] -= k
         add_seed(seed, index, candidate_arrays, lower)
         seeds[n_clusters] = seed

@@ -72,15 +72,12 @@ class RecordTree(NamedTuple):
     """Tuples in a tree of boxes, and what searches within a distance have found (see `r_gather`).
 
     Attributes:
-        points, axes, boxes, room: As in `CenterTree`.
+        tuples: The tuples as points in a tree of boxes.
         counts: (tuples,) int64: records of each tuple.
         counters: (3,) int64: see `N_VISITED`.
     """
 
-    points: Ints
-    axes: CenterAxes
-    boxes: CenterBoxes
-    room: int
+    tuples: CenterTree
     counts: Ints
     counters: Ints
 

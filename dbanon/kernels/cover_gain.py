@@ -1,9 +1,7 @@
 """Records in large enough groups at a node of the generalization lattice, and their loss."""
 
+from dbanon.kernels.arrays import COUNT_MASK
 from dbanon.kernels.jit import kernel
-
-COUNT_MASK = 0xFFFFFFFF
-"""Mask of the bits of an entry that count records, up to the minimum group size; the other bits are of its key."""
 
 
 @kernel

@@ -109,3 +109,28 @@ def sort_heap(sums, tuples, size):
         sum_, tuple_ = sums[0], tuples[0]
         pop(sums, tuples, last + 1)
         sums[last], tuples[last] = sum_, tuple_
+
+
+@kernel_part
+def take_members(seed, heap_tuples, size, surplus, n_remaining, members, n_rows):
+    """Append a record of tuple `seed` and the records of the tuples in a heap to `members`, as one cluster.
+
+    The records of the heap no longer remain. Returns the number of rows of `members` used then.
+
+    Args:
+        seed: The tuple of the cluster's first record.
+        heap_tuples: Tuples of the entries.
+        size: Number of entries.
+        surplus: Records of the first tuple of the heap that do not belong to the cluster.
+        n_remaining: Remaining records by tuple; updated in place.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
+        n_rows: Number of rows of `members` that are used already.
+    """
+    members[n_rows, 0], members[n_rows, 1] = seed, 1
+    for i in range(size):
+        t = heap_tuples[i]
+        count = n_remaining[t] - (surplus if i == 0 else 0)
+        members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = t, count
+        n_remaining[t] -= count
+    members[n_rows + 1 + size, 0] = -1
+    return n_rows + size + 2

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from dbanon.kernels.arrays import Ints
 
+CHUNK = 9
+"""Prefix sums are kept within chunks of 2^9 values, and over chunks: adding changes few entries, reading takes two."""
+
 
 class TupleTree(NamedTuple):
     """The tuples as leaves of a trie over the attributes with few values, and of trees of boxes over the axes.

@@ -80,7 +80,7 @@ def _next_candidate(kind, begins, n_remaining, sums, lowest, candidates):
 
 
 @kernel
-def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth, labels):
+def threshold_steps(state, max_steps, options, ordered_pools, measure, codes_of, growth, labels):
     """Form clusters until all records are in one, or about `max_steps` pools were examined; return how many were.
 
     A cluster begins with the next record in order, and grows by the pool with the best score of loss and diversity
@@ -90,24 +90,25 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
         state: Counters, see `NEXT_IN_ORDER`; updated in place.
         max_steps: Number of examined pools after which to return.
         options: `ThresholdOptions`.
-        pools: `ThresholdPools`.
+        ordered_pools: `ThresholdPools`.
         measure: `LossArrays`.
         codes_of: Where the codes of each attribute begin in a table of losses.
         growth: `ThresholdGrowth`.
         labels: Output: cluster of each record.
     """
     threshold, weight, max_loss = options
+    pools, order, first, place, values, begins, number_of = ordered_pools
     span, counts, logs, sums, candidates = growth
-    levels, columns = len(measure.terms), len(pools.values)
+    levels, columns = len(measure.terms), len(values)
     table, old_span, steps = np.empty(codes_of[levels], np.int64), np.empty((levels, 2), np.int64), np.int64(0)
-    while steps < max_steps and (state[LAST_SIZE] > 0 or state[NEXT_IN_ORDER] < len(pools.order)):
+    while steps < max_steps and (state[LAST_SIZE] > 0 or state[NEXT_IN_ORDER] < len(order)):
         if state[LAST_SIZE] == 0:
-            row = pools.order[state[NEXT_IN_ORDER]]
+            row = order[state[NEXT_IN_ORDER]]
             state[NEXT_IN_ORDER] += 1
             if labels[row] >= 0:
                 continue
             pool = pools.pool_of[row]
-            swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, pools.place)
+            swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, place)
             state[N_STARTED] += 1
             counts[:] = 0
             logs[:] = 0
@@ -122,17 +123,12 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
                 missing = np.int64(0)
                 for s in range(columns):
                     missing += _missing_diversity(
-                        counts[s], pools.values[s, kind], state[LAST_SIZE] + 1, logs[s], pools.number_of[s]
+                        counts[s], values[s, kind], state[LAST_SIZE] + 1, logs[s], number_of[s]
                     )
                 score = (1.0 - weight) * sums[candidate] + weight * max_loss * (missing / (DIVERSITY_UNITS * columns))
                 if pool >= 0 and (score > best or (score == best and sums[candidate] > sums[pool])):
                     continue
-                if (
-                    pool < 0
-                    or score < best
-                    or sums[candidate] < sums[pool]
-                    or pools.first[candidate] < pools.first[pool]
-                ):
+                if pool < 0 or score < best or sums[candidate] < sums[pool] or first[candidate] < first[pool]:
                     pool, best = candidate, score
             steps += len(candidates)
             if pool < 0 or sums[pool] > threshold:
@@ -145,7 +141,7 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
         pools.n_remaining[pool] -= 1
         state[LAST_SIZE] += 1
         for s in range(columns):
-            value = pools.values[s, pools.kinds[pool]]
+            value = values[s, pools.kinds[pool]]
             logs[s, 0] += _n_log_n(counts[s, value] + 1) - _n_log_n(counts[s, value])
             counts[s, value] += 1
         if is_wider:
@@ -162,7 +158,5 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
                     candidates[pools.kinds[i]] = i
             steps += len(pools.n_remaining)
         elif pools.n_remaining[pool] == 0:
-            steps += _next_candidate(
-                pools.kinds[pool], pools.begins, pools.n_remaining, sums, state[LAST_LOSS], candidates
-            )
+            steps += _next_candidate(pools.kinds[pool], begins, pools.n_remaining, sums, state[LAST_LOSS], candidates)
     return steps

@@ -6,9 +6,8 @@ path from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a
 
 import numpy as np
 
-from dbanon.kernels.annealing_moves import add_record, random_fraction, try_exchange, update_group
+from dbanon.kernels.annealing_moves import add_record, meets_model, random_fraction, try_exchange, update_group
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.model_check import is_valid_group
 from dbanon.kernels.random_orders import random_below
 from dbanon.kernels.sorting import sort_entries
 
@@ -123,7 +122,6 @@ def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spar
         line_places, spare, line: Scratch.
         state: The state of the random numbers, which is advanced.
     """
-    model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     seed = pool[random_below(np.int64(m), state)]
     for i in range(m):
         spare[i] = 0
@@ -133,9 +131,7 @@ def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spar
     sort_entries(line_places, pool, spare, m)
     for t in range(min_size - 1, m):
         pool[min_size - 1], pool[t] = pool[t], pool[min_size - 1]
-        for i in range(min_size):
-            model_rows[i] = model_row_of[pool[i]]
-        if is_valid_group(model_rows, np.int64(0), min_size, record_model, person_model, counts, extra):
+        if meets_model(pool, np.int64(0), min_size, model_arrays):
             break
         pool[min_size - 1], pool[t] = pool[t], pool[min_size - 1]
     order_along_line(pool[min_size:], m - min_size, points, line_places, spare, line, state)
@@ -158,7 +154,6 @@ def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts)
         total: Output: (m + 1,) gain of the first records.
         run_starts: Output: (m + 1,) where the last group of the first records begins.
     """
-    model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     min_size, max_size = limits
     total[0] = 0.0
     for i in range(1, m + 1):
@@ -171,14 +166,7 @@ def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts)
                     sums[a] += points[pool[j], a]
                     gain += sums[a] * sums[a]
                 value = total[j] + gain / (i - j)
-                if i - j < min_size or value <= highest:
-                    continue
-                is_valid = True
-                if record_model is not None or person_model is not None:
-                    for t in range(j, i):
-                        model_rows[t - j] = model_row_of[pool[t]]
-                    is_valid = is_valid_group(model_rows, np.int64(0), i - j, record_model, person_model, counts, extra)
-                if is_valid:
+                if i - j >= min_size and value > highest and meets_model(pool, j, i, model_arrays):
                     highest, best_start = value, j
         total[i], run_starts[i] = highest, best_start
     return total[m]

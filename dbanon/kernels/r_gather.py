@@ -6,13 +6,13 @@ Tuples are points in a tree of boxes (dbanon.kernels.centers). `tree` is a `Reco
 import numpy as np
 
 from dbanon.kernels.center_arrays import LIMIT_BELOW, LIMIT_FROM, N_VISITED
-from dbanon.kernels.centers import box_bound, fill_node_distances
+from dbanon.kernels.centers import allocate_search, box_bound, fill_node_distances
 from dbanon.kernels.heap import push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
 
 
 @kernel_part
-def find_within(point, limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples):
+def find_within(point, limit, multiple, tree, search, n_open, near_tuples):
     """Write the tuples at a distance of at most `multiple` * `limit` from a point to `near_tuples`; return how many.
 
     Boxes without open tuples (those that no center has taken yet) are skipped.
@@ -22,15 +22,14 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
         limit: The distance.
         multiple: Factor of the limit.
         tree: `RecordTree`; its counters are updated.
-        node_distances, row_values: Scratch.
+        search: `CenterSearch`, scratch.
         n_open: By box, the number of open tuples below it.
-        stack: Scratch.
         near_tuples: Output: numbers of tuples.
     """
-    axes, counters = tree.axes, tree.counters
-    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
+    axes, counters, stack = tree.tuples.axes, tree.counters, search.stack
+    box, kid, first = tree.tuples.boxes.bounds, tree.tuples.boxes.kids, tree.tuples.boxes.first
     hierarchies = axes.is_hierarchy.sum()
-    fill_node_distances(point, axes, node_distances, row_values)
+    fill_node_distances(point, axes, search.node_distances, search.row_values)
     stack[0, 0] = 0
     top, n_found = 1, 0
     while top > 0:
@@ -39,7 +38,7 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
         counters[N_VISITED] += 1
         if n_open[node] == 0:
             continue
-        distance = box_bound(box, node, point, axes, node_distances, hierarchies)
+        distance = box_bound(box, node, point, axes, search.node_distances, hierarchies)
         min_limit = (distance + multiple - 1) // multiple
         if min_limit > limit:
             counters[LIMIT_BELOW] = min(counters[LIMIT_BELOW], min_limit)
@@ -54,7 +53,7 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
 
 
 @kernel_part
-def push_children(node, top, point, tree, node_distances, hierarchies, stack):
+def push_children(node, top, point, tree, search, hierarchies):
     """Push both children of a box with their least distances to a point on a stack, the nearer one last.
 
     Returns the new size of the stack.
@@ -63,23 +62,23 @@ def push_children(node, top, point, tree, node_distances, hierarchies, stack):
         node: Number of the box.
         top: Number of entries of the stack.
         point: (axes,) coordinates.
-        tree: `RecordTree`.
-        node_distances: Distances of the point to the nodes of hierarchies, filled before.
+        tree: `CenterTree`.
+        search: `CenterSearch`, whose distances of the point to the nodes of hierarchies were filled before; its stack
+            is updated in place.
         hierarchies: Number of axes that are hierarchies; they come first.
-        stack: Boxes and distances; updated in place.
     """
     nearer, farther = tree.boxes.kids[node], tree.boxes.kids[node] + 1
-    nearer_bound = box_bound(tree.boxes.bounds, nearer, point, tree.axes, node_distances, hierarchies)
-    farther_bound = box_bound(tree.boxes.bounds, farther, point, tree.axes, node_distances, hierarchies)
+    nearer_bound = box_bound(tree.boxes.bounds, nearer, point, tree.axes, search.node_distances, hierarchies)
+    farther_bound = box_bound(tree.boxes.bounds, farther, point, tree.axes, search.node_distances, hierarchies)
     if farther_bound < nearer_bound:
         nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
-    stack[top, 0], stack[top, 1] = farther, farther_bound
-    stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
+    search.stack[top, 0], search.stack[top, 1] = farther, farther_bound
+    search.stack[top + 1, 0], search.stack[top + 1, 1] = nearer, nearer_bound
     return top + 2
 
 
 @kernel_part
-def has_records_within(point, limit, min_records, tree, node_distances, row_values, stack):
+def has_records_within(point, limit, min_records, tree, search):
     """Return whether `min_records` or more records are at a distance of at most `limit` from a point.
 
     Args:
@@ -87,11 +86,12 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
         limit: The distance.
         min_records: Number of records that is needed.
         tree: `RecordTree`; its counters are updated.
-        node_distances, row_values, stack: Scratch.
+        search: `CenterSearch`, scratch.
     """
-    counters, hierarchies = tree.counters, tree.axes.is_hierarchy.sum()
-    fill_node_distances(point, tree.axes, node_distances, row_values)
-    stack[0, 0], stack[0, 1] = 0, box_bound(tree.boxes.bounds, 0, point, tree.axes, node_distances, hierarchies)
+    axes, boxes, counters, stack = tree.tuples.axes, tree.tuples.boxes, tree.counters, search.stack
+    hierarchies = axes.is_hierarchy.sum()
+    fill_node_distances(point, axes, search.node_distances, search.row_values)
+    stack[0, 0], stack[0, 1] = 0, box_bound(boxes.bounds, 0, point, axes, search.node_distances, hierarchies)
     top, n_held, farthest = 1, np.int64(0), np.int64(0)
     while top > 0:
         top -= 1
@@ -100,29 +100,29 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
         if distance > limit:
             counters[LIMIT_BELOW] = min(counters[LIMIT_BELOW], distance)
             continue
-        if tree.boxes.kids[node] == 0:
-            n_held += tree.counts[tree.boxes.first[node]]
+        if boxes.kids[node] == 0:
+            n_held += tree.counts[boxes.first[node]]
             farthest = max(farthest, distance)
             if n_held >= min_records:
                 counters[LIMIT_FROM] = max(counters[LIMIT_FROM], farthest)
                 return True
             continue
-        top = push_children(node, top, point, tree, node_distances, hierarchies, stack)
+        top = push_children(node, top, point, tree.tuples, search, hierarchies)
     return False
 
 
 @kernel_part
-def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tuples):
+def radius_around(point, min_records, tree, search, sums, heap_tuples):
     """Return the least distance from a point within which `min_records` records lie.
 
     Args:
         point: (axes,) coordinates.
         min_records: Number of records that is needed.
         tree: `RecordTree`; its counters are updated.
-        node_distances: Distances of the point to the nodes of hierarchies, filled before.
-        stack, sums, heap_tuples: Scratch.
+        search: `CenterSearch`, whose distances of the point to the nodes of hierarchies were filled before.
+        sums, heap_tuples: Scratch.
     """
-    hierarchies = tree.axes.is_hierarchy.sum()
+    stack, hierarchies = search.stack, tree.tuples.axes.is_hierarchy.sum()
     stack[0, 0], stack[0, 1] = 0, 0
     top, size, n_held = 1, 0, np.int64(0)
     while top > 0:
@@ -131,11 +131,11 @@ def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tu
         tree.counters[N_VISITED] += 1
         if n_held >= min_records and distance >= sums[0]:
             continue
-        if tree.boxes.kids[node] == 0:
-            t = tree.boxes.first[node]
+        if tree.tuples.boxes.kids[node] == 0:
+            t = tree.tuples.boxes.first[node]
             size, n_held = push_and_trim(sums, heap_tuples, size, n_held, distance, t, tree.counts, min_records)
             continue
-        top = push_children(node, top, point, tree, node_distances, hierarchies, stack)
+        top = push_children(node, top, point, tree.tuples, search, hierarchies)
     return sums[0]
 
 
@@ -153,21 +153,17 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
         tree: `RecordTree`; its counters are updated.
         max_radius: (1,) distance; updated in place.
     """
-    points, counts, counters = tree.points, tree.counts, tree.counters
-    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, sums, heap_tuples = (
-        np.empty((tree.room, 2), np.int64),
-        np.empty(min_records + 2, np.int64),
-        np.empty(min_records + 2, np.int64),
-    )
+    points, counts, counters = tree.tuples.points, tree.counts, tree.counters
+    search = allocate_search(tree.tuples)
+    sums, heap_tuples = np.empty(min_records + 2, np.int64), np.empty(min_records + 2, np.int64)
     until = counters[N_VISITED] + max_steps
     for t in range(begin, len(points)):
         if counts[t] >= min_records:
             continue
         if counters[N_VISITED] >= until:
             return t
-        if not has_records_within(points[t], max_radius[0], min_records, tree, node_distances, row_values, stack):
-            max_radius[0] = radius_around(points[t], min_records, tree, node_distances, stack, sums, heap_tuples)
+        if not has_records_within(points[t], max_radius[0], min_records, tree, search):
+            max_radius[0] = radius_around(points[t], min_records, tree, search, sums, heap_tuples)
     return len(points)
 
 
@@ -206,23 +202,21 @@ def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open,
         centers: Output: tuple of each center.
         n_centers: Number of centers so far.
     """
-    points, counters = tree.points, tree.counters
-    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
+    points, counters = tree.tuples.points, tree.counters
+    search = allocate_search(tree.tuples)
+    near_tuples = np.empty(len(points), np.int64)
     until = counters[N_VISITED] + max_steps
     for t in range(begin, len(points)):
         if center_of[t] >= 0:
             continue
         if counters[N_VISITED] >= until:
             return t, n_centers
-        if min_records > 0 and not has_records_within(
-            points[t], limit, min_records, tree, node_distances, row_values, stack
-        ):
+        if min_records > 0 and not has_records_within(points[t], limit, min_records, tree, search):
             continue
-        n_found = find_within(points[t], limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples)
+        n_found = find_within(points[t], limit, multiple, tree, search, n_open, near_tuples)
         for i in range(n_found):
             center_of[near_tuples[i]] = n_centers
-            close_tuple(near_tuples[i], tree.boxes, n_open)
+            close_tuple(near_tuples[i], tree.tuples.boxes, n_open)
         centers[n_centers] = t
         n_centers += 1
     return len(points), n_centers
@@ -275,10 +269,10 @@ def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, l
         load: (centers,) number of records; updated in place.
         entries: `FlowEntries`; updated in place.
     """
-    points, counters, n_centers = tree.points, tree.counters, len(load)
-    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    points, counters, n_centers = tree.tuples.points, tree.counters, len(load)
+    search = allocate_search(tree.tuples)
     center_of, counts, following, _ = entries
-    stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
+    near_tuples = np.empty(len(points), np.int64)
     queue, stamps, predecessor = (
         np.empty(n_centers, np.int64),
         np.zeros(n_centers, np.int64),
@@ -296,9 +290,7 @@ def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, l
             while head < tail and not has_moved:
                 x = queue[head]
                 head += 1
-                size = find_within(
-                    points[centers[x]], limit, 1, tree, node_distances, row_values, n_open, stack, near_tuples
-                )
+                size = find_within(points[centers[x]], limit, 1, tree, search, n_open, near_tuples)
                 i = 0
                 while i < size and not has_moved:
                     entry = near_tuples[i]

@@ -101,7 +101,7 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
         first_label: Number of the first cluster.
         k: Records of a cluster.
         order: Pools in the order of seeds.
-        pools: `CappedPools`.
+        pools: `RecordPools`.
         caps: `ValueCaps`.
         measure: `LossArrays`.
         codes_of: Where the codes of each attribute begin in a table of losses.

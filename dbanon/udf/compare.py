@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS, STREAM_METRICS
+from dbanon.algorithms.base.published_clusters import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session

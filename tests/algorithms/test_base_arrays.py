@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import given, strategies as st
 from support.tables import SOME, Table, encode_records, tables
 
-from dbanon.algorithms.base.assignments import RunLengthLabels, inverse_permutation
+from dbanon.algorithms.base.assignments import RunLengthLabels, chain_numbers, inverse_permutation
 from dbanon.algorithms.base.class_bounds import code_ranges
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.packed_classes import PackedClasses
@@ -20,6 +22,19 @@ ENTRIES = st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min
 @SOME
 def test_inverse_permutation_has_place_of_each_number(order: list[int]) -> None:
     assert inverse_permutation(np.array(order)).tolist() == [order.index(i) for i in range(len(order))]
+
+
+@given(st.lists(st.lists(st.none(), min_size=1, max_size=4), max_size=6), st.randoms())
+@SOME
+def test_chain_numbers_equal_lists_that_were_linked(lengths: list[list[None]], random: Random) -> None:
+    entries = random.sample(range(n := sum(map(len, lengths))), n)
+    chains = [[entries.pop() for _ in chain] for chain in lengths]
+    next_entry, expected = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    for number, chain in enumerate(chains):
+        expected[chain] = number
+        next_entry[chain[:-1]] = chain[1:]
+    heads = np.array([chain[0] for chain in chains], np.int64)
+    assert chain_numbers(heads, next_entry).tolist() == expected.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), min_size=1))

@@ -16,7 +16,7 @@ from support.tables import SOME, Table, encode_records, tables
 from test_greedy import clusters_of, records, unit
 
 from dbanon import algorithms
-from dbanon.algorithms.base.distance_sums import distance_sums_to_all
+from dbanon.algorithms.base.loss import distance_sums_to_all
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 

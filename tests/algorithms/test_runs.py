@@ -116,7 +116,10 @@ def test_algorithm_must_label_every_record() -> None:
         np.array([0, 0, 0, 0, -1]),
     ]
     for result in wrong:
-        algorithm = Algorithm("wrong", "", "", lambda *_, found=result: found, "", "", True, "")  # type: ignore[misc]
+        algorithm = Algorithm(
+            name="wrong", title="", family="", source="", evidence="", deterministic=True, complexity="",
+            run=lambda *_, found=result: found,  # type: ignore[misc]
+        )  # fmt: skip
         with pytest.raises(ValueError, match=r"wrong (returned|gave)"):
             algorithms.run_algorithm(algorithm, space, Constraint(2), {})
 

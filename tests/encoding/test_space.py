@@ -248,3 +248,7 @@ def test_trees_agree_with_label_paths(tree: reference.Tree, rng: Any) -> None:
         slow = tree.pruned(present)
         assert fast.pruned.parent.tolist() == parents(slow).tolist()
         assert [preorder(slow)[n] for n in fast.pruned.node.tolist()] == [slow.leaf(label) for label in present]
+        values = sorted(rng.sample(range(len(present)), rng.randint(1, len(present))))
+        leaves = [tree.leaf(present[value]) for value in values]
+        length = len(tree.lca(leaves[0], leaves[-1])) + 1
+        assert [nodes[n] for n in fast.branches(np.array(values)).tolist()] == [leaf[:length] for leaf in leaves]

@@ -671,7 +671,10 @@ def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Al
     caches = (functions.table_functions, frame_references._function_name_pattern)
 
     def register(run: registry.AlgorithmFunction) -> Any:
-        actual_algorithm = registry.Algorithm("broken", "Broken", "test", run, "-", "own", True, "O(1)")
+        actual_algorithm = registry.Algorithm(
+            name="broken", title="Broken", family="test", run=run, source="-", evidence="own", deterministic=True,
+            complexity="O(1)",
+        )  # fmt: skip
         monkeypatch.setitem(registry._REGISTRY, "broken", actual_algorithm)
         monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", find_declarations())
         for cached in caches:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.model_tables import model_requirement
 
-from dbanon.algorithms.base.model_arrays import model_rules
+from dbanon.algorithms.base.kernel_inputs import model_rules
 from dbanon.encoding import encoded_table
 from dbanon.kernels.model_gathering import earth_movers_distance
 

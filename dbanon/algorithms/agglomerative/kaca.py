@@ -4,7 +4,7 @@ import numpy as np
 
 from dbanon.algorithms.agglomerative.hierarchy_distances import hierarchy_costs
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import RunLengthLabels, chain_heads
+from dbanon.algorithms.base.assignments import RunLengthLabels, chain_numbers
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import N_MERGES, ClassChains
@@ -134,10 +134,7 @@ class ClassMerger:
         """Return the class of every record as runs; classes are numbered from 0 in the order of their first tuples."""
         head, _, following, tuples, counts, n_entries = self.chains
         entries = int(n_entries[0])
-        alive = self.sizes > 0
-        number = np.full(entries, -1, np.int64)
-        number[head[alive]] = np.arange(int(alive.sum()))
-        classes = number[chain_heads(following[:entries])]
+        classes = chain_numbers(head[self.sizes > 0], following[:entries])
         order = np.lexsort((classes, tuples[:entries]))
         return RunLengthLabels.from_runs(tuples[order], classes[order], counts[order])
 

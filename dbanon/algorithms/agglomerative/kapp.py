@@ -77,32 +77,6 @@ def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: C
 # --- classes that spread over the clusters of sensitive values --------------------------------------------------------
 
 
-class TupleDistances:
-    """The distances of tuples to others, by attribute.
-
-    Rows of distance tables are cached over all tuples, since seeds have few different values.
-    """
-
-    def __init__(self, tables: Sequence[distance.DistanceTable]) -> None:
-        """Begin without cached rows; `tables` are the distances of each attribute."""
-        self.tables = tables
-        self.cached_rows: list[dict[int, Ints]] = [{} for _ in tables]
-
-    def row(self, j: int, code: int) -> Ints:
-        """Return the distances of a code of attribute `j` to all values by code and, last, to NULL; rows are cached."""
-        cache = self.cached_rows[j]
-        if code not in cache:
-            row = self.tables[j].row(code)
-            if len(cache) * len(row) > distance.MAX_CACHED_ENTRIES:
-                cache.clear()
-            cache[code] = row
-        return cache[code]
-
-    def index_query(self, index: TupleIndex, codes: list[int]) -> SumQuery:
-        """Return the query of a tuple index for the distance to the tuple with these codes."""
-        return index.interval_query([self.row(j, codes[j]) for j in sorted(index.tabular)], codes, codes)
-
-
 class ClusterPool:
     """The records of one cluster of sensitive values that are in no class yet.
 
@@ -187,7 +161,6 @@ class SpreadClasses:
         """
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.pair_tables(space)
-        self.distances = TupleDistances(tables)
         cluster_of, distance_rank = _sensitive_clusters(space, k, options, check)
         order = np.lexsort((np.arange(space.rows), distance_rank, cluster_of))
         parts = np.split(order, np.cumsum(np.bincount(cluster_of))[:-1])
@@ -248,7 +221,7 @@ class SpreadClasses:
                 heapq.heappop(heads)
         for pool, n_records in zip(self.pools, n_wanted, strict=True):
             if n_records:
-                query = self.distances.index_query(pool.index, seed_codes)
+                query = pool.index.distance_query(seed_codes)
                 rows += pool.take_nearest(n_records, query, self.is_free)
         return np.array(rows)
 

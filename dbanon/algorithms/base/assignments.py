@@ -243,6 +243,16 @@ def chain_heads(next_entry: Ints) -> Ints:
     return head
 
 
+def chain_numbers(heads: Ints, next_entry: Ints) -> Ints:
+    """Return, for each entry, the number of the linked list that it is in.
+
+    `heads` has the first entry of each list, `next_entry` the next entry of each entry, -1 for none. O(n log n) time.
+    """
+    number = np.full(len(next_entry), -1, np.int64)
+    number[heads] = np.arange(len(heads))
+    return number[chain_heads(next_entry)]
+
+
 def inverse_permutation(order: Ints) -> Ints:
     """Return the place of each number in an order of the numbers from 0 to n - 1. O(n)."""
     place = np.empty_like(order)

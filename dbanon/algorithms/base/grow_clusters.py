@@ -125,6 +125,11 @@ class KernelCountedRules(GrowthRules):
         self.code_offsets = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.labels = np.full(space.rows, -1, np.int64)
 
+    def count_examined(self, result: Any, n_examined: Any) -> int:
+        """Add the examined tuples that a kernel returns after its result, and return the result as an integer."""
+        self.n_examined += int(n_examined)
+        return int(result)
+
     @property
     def n_remaining(self) -> int:
         """Number of records in no group yet, from the kernel's state."""

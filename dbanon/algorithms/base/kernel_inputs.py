@@ -4,6 +4,7 @@ An item is a set of records that no model distinguishes: a tuple; a tuple with i
 them; a record if persons are counted, or if columns are checked within equal values of the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +12,22 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
-from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
 from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
-from dbanon.kernels.arrays import LossArrays, ModelRules, ModelScratch, PersonModel, RecordModel
+from dbanon.kernels.arrays import (
+    DISTANCE_KIND,
+    MAX_DISTANCE,
+    MIN_DISTINCT,
+    MIN_EXP_ENTROPY,
+    RECURSIVE_C,
+    RECURSIVE_L,
+    LossArrays,
+    ModelRules,
+    ModelScratch,
+    PersonModel,
+    RecordModel,
+)
 from dbanon.privacy_models.constraint import Constraint
+from dbanon.privacy_models.model_request import ModelRequirement
 
 MAX_SIZE_FACTOR = 8
 """If models other than k must be checked, classes of up to so many times the least size are tried."""
@@ -129,6 +142,63 @@ def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: He
     model = (None, None) if by_row is None else _model_arrays(space, constraint, mode, by_row, len(codes))
     codes = np.ascontiguousarray(codes, np.int32)
     return KernelInputs(terms, data, mode, model, _rank_orders(space), codes, sizes, by_row, constraint.min_records)
+
+
+HIERARCHICAL = 2
+"""The kind of distance that needs the hierarchy."""
+
+
+def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> ModelRules:
+    """Return the rules of the privacy models as arrays for the kernels (see `dbanon.kernels.model_gathering`).
+
+    Several models of one column are combined to the strictest rule. If a model has no exact rules, its necessary
+    conditions are given.
+    """
+    starts = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
+    table = np.zeros((len(space.sensitive), 6))
+    table[:, DISTANCE_KIND] = -1
+    share = np.concatenate([np.zeros(0), *(s.share for s in space.sensitive)])
+    max_shares = np.ones(int(starts[-1]))
+    target_shares = np.ones(int(starts[-1]))
+    edges = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+    for i, sensitive in enumerate(space.sensitive):
+        values = slice(starts[i], starts[i + 1])
+        without_null = slice(starts[i], starts[i + 1] - 1)
+        parent, node, length = np.zeros(0, np.int32), np.zeros(sensitive.values + 1, np.int32), np.zeros(0)
+        for rules in (m.kernel_rules(sensitive) for m in models if m.sensitive == i):
+            table[i, MIN_DISTINCT] = max(table[i, MIN_DISTINCT], rules.min_distinct)
+            table[i, MIN_EXP_ENTROPY] = max(table[i, MIN_EXP_ENTROPY], rules.min_exp_entropy)
+            target_shares[without_null] = np.minimum(target_shares[without_null], rules.target_share)
+            if rules.recursive[1]:
+                table[i, [RECURSIVE_C, RECURSIVE_L]] = rules.recursive
+            if rules.max_shares is not None:
+                max_shares[values] = np.minimum(max_shares[values], rules.max_shares)
+            if rules.distance[1] >= 0:
+                table[i, [MAX_DISTANCE, DISTANCE_KIND]] = rules.distance
+            if rules.distance[1] == HIERARCHICAL:
+                parent, node, length = sensitive.edges()
+        target_shares[values] = np.minimum(target_shares[values], max_shares[values])
+        edges.append((parent, node, length))
+    return ModelRules(
+        starts,
+        table,
+        share,
+        max_shares,
+        target_shares,
+        np.cumsum([len(parent) for parent, _, _ in edges]),
+        *(np.concatenate(arrays) for arrays in zip(*edges, strict=True)),
+    )
+
+
+def model_scratch(rules: ModelRules) -> tuple[Any, Any]:
+    """Return scratch arrays for the kernels that check clusters: counts of values, and sums in hierarchies.
+
+    `rules` are the arrays of `model_rules`. The sums are None if no column has a greatest distance (t-closeness).
+    """
+    judges_distance = bool((rules.table[:, DISTANCE_KIND] >= 0).any())
+    return np.zeros(int(rules.value_starts[-1]), np.int64), np.zeros(
+        2 * max(int(rules.node_starts[-1]), 1)
+    ) if judges_distance else None
 
 
 def _model_mode(space: EncodedTable, constraint: Constraint) -> int:

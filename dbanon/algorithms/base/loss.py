@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.distance import DistanceTable, NumericDistances, rounded_positions, subtree_end_codes
+from dbanon.encoding.distance import CachedRows, DistanceTable, NumericDistances, rounded_positions, subtree_end_codes
 from dbanon.encoding.encoded_table import (
     AnyInts,
     Attribute,
@@ -107,8 +107,9 @@ class Loss:
 
         `low` and `high` are (clusters, attributes) least and greatest codes. Losses are integers.
         """
-        term_losses = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
-        return sum(term_losses, np.zeros(len(low), np.int64))
+        return sum(
+            (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms)), np.zeros(len(low), np.int64)
+        )
 
     def pair_tables(self, space: EncodedTable) -> list[DistanceTable]:
         """Return, for each attribute, the loss of a cluster of two records as a distance of their codes.
@@ -124,14 +125,16 @@ class Loss:
         ]
 
 
-@dataclass(frozen=True)
-class PairLosses:
+class PairLosses(CachedRows):
     """Distances on one attribute: the loss of a cluster of two values."""
 
-    term: LossTerm
+    def __init__(self, term: LossTerm) -> None:
+        """Store the loss on the attribute."""
+        super().__init__()
+        self.term = term
 
-    def row(self, code: int) -> Ints:
-        """Return the (values + 1,) loss of the value with every value by code and, last, with NULL.
+    def _compute_row(self, code: int) -> Ints:
+        """Compute the (values + 1,) loss of the value with every value by code and, last, with NULL.
 
         It is 0 with itself and the greatest loss for NULL with a value.
         """
@@ -197,3 +200,60 @@ def lowest_common_ancestors(tree: CategoricalAttribute, first: Codes, last: Code
         first_node = np.where(raise_first, parent[first_node], first_node)
         last_node = np.where(raise_last, parent[last_node], last_node)
     return first_node
+
+
+def distance_sums_to_all(space: EncodedTable) -> Ints:
+    """Return the distance of each tuple to all records of the table together, as exact integers.
+
+    It is the weighted distance of the k-member paper, in units of the loss of `Loss(space, 1, "edges")`. O(tuples *
+    attributes + nodes * levels) time.
+    """
+    total = np.zeros(len(space.counts), np.int64)
+    for j, term in enumerate(Loss(space, 1, "edges").terms):
+        codes = space.codes[:, j]
+        records = np.bincount(codes, weights=space.counts, minlength=term.attribute.values + 1).astype(np.int64)
+        attribute, null = term.attribute, int(records[-1])
+        value_sums = (
+            _tree_sums(term, attribute, records[:-1])
+            if isinstance(attribute, CategoricalAttribute)
+            else _axis_sums(term, records[:-1])
+        )
+        total += np.append(value_sums + null * term.unit, (space.rows - null) * term.unit)[codes]
+    return total
+
+
+def _axis_sums(term: LossTerm, records: Ints) -> Ints:
+    """Return, for each value of a number, the sum of |a - b| to all records with a value.
+
+    Args:
+        term: The loss on the attribute, whose `places` are the positions a and b.
+        records: (values,) number of records with each value, without NULL.
+    """
+    n_before, sum_below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
+    n_from_here = int(records.sum()) - n_before
+    sum_from_here = int((records * term.places).sum()) - sum_below
+    return np.asarray(term.places * (n_before - n_from_here) + sum_from_here - sum_below, np.int64)
+
+
+def _tree_sums(term: LossTerm, tree: CategoricalAttribute, records: Ints) -> Ints:
+    """Return, for each category, the summed heights of the lowest common ancestors with all records with a value.
+
+    The height is the loss of a cluster that has the node as its lowest common ancestor.
+
+    Args:
+        term: The loss on the attribute, with the height of each node.
+        tree: The hierarchy of the attribute.
+        records: (values,) number of records with each value, without NULL.
+    """
+    node_records = np.zeros(len(tree.parent), np.int64)
+    node_records[tree.node] = records
+    cumulative = np.cumsum(node_records)
+    subtree_records = cumulative[tree.last] - cumulative + node_records
+    sum_outside = np.zeros(len(tree.parent), np.int64)
+    for nodes in tree.levels[1:]:
+        parents = tree.parent[nodes]
+        sum_outside[nodes] = sum_outside[parents] + term.height[parents] * (
+            subtree_records[parents] - subtree_records[nodes]
+        )
+    node = tree.node
+    return np.asarray(sum_outside[node] + term.height[node] * (subtree_records[node] - node_records[node]), np.int64)

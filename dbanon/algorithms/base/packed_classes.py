@@ -80,14 +80,19 @@ class PackedClasses:
         """The arrays of entries and classes, as the kernels take them."""
         return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
-    def total_loss(self, kernel_inputs: KernelInputs) -> int:
-        """Return the loss summed over all records of the classes, as an exact integer.
+    def losses(self, kernel_inputs: KernelInputs) -> Ints:
+        """Return the (classes,) loss summed over the records of each class, as exact integers.
 
         `kernel_inputs` has the arrays of the table and the constraint.
         """
         from dbanon.kernels.local_search import class_losses
 
-        return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, kernel_inputs.loss_arrays).sum())
+        losses: Ints = class_losses(self.items, self.starts, self.sizes, self.n_classes, kernel_inputs.loss_arrays)
+        return losses
+
+    def total_loss(self, kernel_inputs: KernelInputs) -> int:
+        """Return the loss summed over all records of the classes, as an exact integer (see `losses`)."""
+        return int(self.losses(kernel_inputs).sum())
 
     def to_labels(
         self, kernel_inputs: KernelInputs, space: EncodedTable, old_labels: RunLengthLabels

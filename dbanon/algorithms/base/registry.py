@@ -266,21 +266,46 @@ A = TypeVar("A", bound=Ability)
 # --- algorithms --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """One registered algorithm.
+@dataclass(frozen=True, kw_only=True)
+class RegisteredAlgorithm:
+    """The fields and properties that every registered algorithm has, for tables and for streams.
 
     Attributes:
         name: Name of its table function.
         title: Title of its page.
-        family: Family, from its folder.
-        run: The function that clusters an encoded table.
         source: The paper or standard.
         evidence: A key of EVIDENCE: how the steps are known (see `evidence_text`).
-        deterministic: Whether equal input gives equal clusters without a seed.
-        complexity: Time and memory, from the docstring of `run`.
+        complexity: Time and memory, from the docstring of `run` for an algorithm on tables.
         own: Parameters that only this algorithm has.
         defaults: Its own defaults of common parameters.
+    """
+
+    name: str
+    title: str
+    source: str
+    evidence: str
+    complexity: str
+    own: tuple[Parameter, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def evidence_text(self) -> str:
+        """The meaning of `evidence` as text."""
+        return EVIDENCE[self.evidence]
+
+    def with_own_defaults(self, common: Iterable[Parameter]) -> tuple[Parameter, ...]:
+        """Return the common parameters, with the algorithm's own defaults where it has some."""
+        return tuple(replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in common)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(RegisteredAlgorithm):
+    """One registered algorithm.
+
+    Attributes:
+        family: Family, from its folder.
+        run: The function that clusters an encoded table.
+        deterministic: Whether equal input gives equal clusters without a seed.
         reads: What it uses in addition to codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
             values of numbers).
         looks_up: A parameter with which it uses the categories of sensitive values in the hierarchies of their columns.
@@ -290,16 +315,9 @@ class Algorithm:
         summary: What it does, in plain sentences: for docs/algorithms.md and the manual. Backquotes mark code.
     """
 
-    name: str
-    title: str
     family: str
     run: AlgorithmFunction
-    source: str
-    evidence: str
     deterministic: bool
-    complexity: str
-    own: tuple[Parameter, ...] = ()
-    defaults: Mapping[str, object] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     looks_up: str | None = None
     meets: tuple[str, ...] = ("k",)
@@ -307,24 +325,19 @@ class Algorithm:
     summary: str = ""
 
     @property
-    def evidence_text(self) -> str:
-        """The meaning of `evidence` as text."""
-        return EVIDENCE[self.evidence]
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function: the common ones with the algorithm's own defaults, then its own.
 
         An algorithm with a suppression rule states it in the description of `suppress`.
         """
-        common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
+        common = self.with_own_defaults(COMMON)
         suppression = self.ability(Suppression)
         if suppression is not None:
             doc = (
                 f"Greatest share of the records that may be suppressed: {suppression.rule}. "
                 "Reported in metrics and classes."
             )
-            common = (replace(p, doc=doc) if p.name == "suppress" else p for p in common)
+            common = tuple(replace(p, doc=doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:

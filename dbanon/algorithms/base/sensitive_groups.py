@@ -8,6 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.kernels.arrays import RecordPools
 
 
 @dataclass(frozen=True)
@@ -64,50 +65,24 @@ class SensitiveGroups:
         )
 
     @property
-    def sizes(self) -> Ints:
-        """Number of records of each item (records of one group and one tuple)."""
-        return np.diff(self.item_starts)
-
-    @property
     def first_records(self) -> Ints:
         """The first record (canonical row) of each item, the records of one tuple with equal sensitive values."""
         return self.rows[self.item_starts[:-1]]
 
-    def in_record_order(self) -> OrderedItems:
-        """Return the items renumbered in the order of their first records, with all their records remaining.
-
-        An item is the records of one tuple with equal sensitive values.
-        """
-        order = np.argsort(self.first_records)
-        return OrderedItems(
-            self.rows,
-            inverse_permutation(order)[self.item_of],
-            self.item_starts[1:][order],
-            self.sizes[order],
-            self.tuples[order],
-            self.item_groups[order],
+    @property
+    def pools(self) -> RecordPools:
+        """The items as pools for kernels, with all their records remaining; the kind of an item is its group."""
+        return RecordPools(
+            self.tuples, self.item_groups, self.item_of, self.rows, self.item_starts[1:], np.diff(self.item_starts)
         )
 
-
-@dataclass(frozen=True)
-class OrderedItems:
-    """Items (records with equal sensitive values and equal tuple) in the order of their first records.
-
-    Attributes:
-        rows: The records (canonical rows), those of an item one after another.
-        item_of: (n,) item of every record.
-        ends: (items,) where the records of each item end in `rows`.
-        n_remaining: (items,) number of records in no cluster yet.
-        tuples: (items,) tuple of each item.
-        groups: (items,) group of equal sensitive values of each item.
-    """
-
-    rows: Ints
-    item_of: Ints
-    ends: Ints
-    n_remaining: Ints
-    tuples: Ints
-    groups: Ints
+    def pools_in_record_order(self) -> RecordPools:
+        """Return the items as pools that are numbered in the order of their first records."""
+        order = np.argsort(self.first_records)
+        tuples, groups, item_of, rows, ends, sizes = self.pools
+        return RecordPools(
+            tuples[order], groups[order], inverse_permutation(order)[item_of], rows, ends[order], sizes[order]
+        )
 
 
 def sensitive_codes(space: EncodedTable) -> Ints:

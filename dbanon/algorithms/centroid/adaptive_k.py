@@ -60,8 +60,7 @@ class SeededGroups(KernelCountedRules):
         from dbanon.kernels.min_loss_assignment import adaptive_steps
 
         inputs = (self.kernel_inputs.loss_arrays, self.n_remaining_of, self.code_offsets)
-        used, n_examined = adaptive_steps(seeds, self.state, max_groups, self.k, *inputs, members)
-        self.n_examined += int(n_examined)
+        used = self.count_examined(*adaptive_steps(seeds, self.state, max_groups, self.k, *inputs, members))
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:

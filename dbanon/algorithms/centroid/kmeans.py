@@ -110,17 +110,12 @@ def no2(clusters: MovingCenters) -> Ints:
     return _move_centers(clusters, assign)[0]
 
 
-def no3(clusters: MovingCenters) -> Ints:
+def adjusted_kmeans(clusters: MovingCenters) -> Ints:
     """Cluster with algorithm No. 3 (Figure 2): plain k-means, with its clusters adjusted to k records once, at the end.
 
     floor(n/k) random records are the first centers; rounds end when the centers are those of an earlier round, or after
     `rounds` rounds. A cluster without records keeps its center. O(rounds * n^2 / k) time at worst, O(n) memory.
     """
-    return adjusted_kmeans(clusters)
-
-
-def adjusted_kmeans(clusters: MovingCenters) -> Ints:
-    """Run k-means, then ADJUST the clusters to at least k records; return the cluster of every record."""
     labels = unadjusted_kmeans(clusters)
     clusters.adjust_sizes(labels)
     return labels
@@ -139,21 +134,26 @@ ROUNDS = Parameter(
     "rounds", Integer(1), "Greatest number of rounds; centers that still move then stay where they are.", 30
 )
 
-for _method, _title, _summary in (
+_METHODS = (
     (no1, "k-means adjusted in every round", "Runs k-means and adjusts the clusters to k records in every round."),
     (
         no2,
         "k-means that closes full clusters",
         "Runs k-means in which a cluster of k records is closed while others have fewer.",
     ),
-    (no3, "k-means adjusted at the end", "Runs k-means and adjusts the clusters to k records at the end."),
-):
+    (
+        adjusted_kmeans,
+        "k-means adjusted at the end",
+        "Runs k-means and adjusts the clusters to k records at the end.",
+    ),
+)
+for _number, (_method, _title, _summary) in enumerate(_METHODS, 1):
     register(
         as_algorithm(_method),
-        name=f"kmeans_{_method.__name__}",
+        name=f"kmeans_no{_number}",
         title=_title,
         summary=_summary,
-        source=f"three-variants paper, Algorithm No. {_method.__name__[-1]}",
+        source=f"three-variants paper, Algorithm No. {_number}",
         evidence="paper",
         own=(SEED, EVEN_MODE, ROUNDS, LARGE),
     )

@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,8 +47,8 @@ def axes_and_points(space: EncodedTable) -> tuple[CenterAxes, Ints]:
             points[:, j] = np.append(rounded_positions(attribute, unit), NULL_POSITION)[codes[:, j]]
             continue
         part = slice(int(starts[j]), int(starts[j + 1]) - 1)
-        parent[part], last[part], heights = attribute.parent, *_subtree_ends_and_heights(attribute)
-        height[part] = [round(h / max(int(heights[0]), 1) * unit) for h in heights.tolist()]
+        parent[part], last[part] = attribute.parent, attribute.last
+        height[part] = [round(h / max(int(attribute.height[0]), 1) * unit) for h in attribute.height.tolist()]
         points[:, j] = np.append(attribute.node, len(attribute.parent))[codes[:, j]]
     trees = np.array([isinstance(a, CategoricalAttribute) for a in attributes], np.int64)
     null = np.array([round(a.weight * scale) for a in attributes], np.int64)
@@ -67,16 +67,6 @@ def categories_as_numbers(space: EncodedTable) -> EncodedTable:
         for a in space.attributes
     )
     return replace(space, attributes=tuple(attributes))
-
-
-def _subtree_ends_and_heights(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
-    """Return, by node, the last node of the subtree, and the height: edges down to the deepest leaf."""
-    last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
-    for node in range(len(tree.parent) - 1, 0, -1):
-        above = tree.parent[node]
-        last[above] = max(last[above], last[node])
-        height[above] = max(height[above], height[node] + 1)
-    return last, height
 
 
 @dataclass
@@ -104,6 +94,9 @@ class MovingCenters:
 
     def __post_init__(self) -> None:
         """Compute the coordinates of tuples and first centers, and allocate the tree of centers."""
+        from dbanon.kernels import assign_to_centers
+
+        self.kernels: Any = assign_to_centers
         self.tuple_of = self.space.tuple_of
         self.axes, self.points = axes_and_points(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
@@ -134,9 +127,7 @@ class MovingCenters:
 
         Until it is rebuilt, searches find only these centers.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
-        kernels.build_center_tree(centers, self.tree)
+        self.kernels.build_center_tree(centers, self.tree)
 
     def find_nearest(self, tuples: Ints, nearest: Ints, keep_earlier: bool) -> None:
         """Write the nearest center of each of `tuples` to `nearest`, in place; ties go to the first center.
@@ -149,13 +140,13 @@ class MovingCenters:
             nearest: (tuples of the table,) number of the nearest center; other entries are unchanged.
             keep_earlier: Whether `nearest` has an earlier center for each of `tuples`.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
         begin = 0
         while begin < len(tuples):
             self.check()
             clock, previous = progress.thread_seconds(), begin
-            begin = kernels.assign_nearest(begin, STEPS_PER_CALL, tuples, self.points, self.tree, nearest, keep_earlier)
+            begin = self.kernels.assign_nearest(
+                begin, STEPS_PER_CALL, tuples, self.points, self.tree, nearest, keep_earlier
+            )
             if begin < len(tuples):
                 self.report_search((begin - previous) / len(tuples), progress.thread_seconds() - clock)
 
@@ -167,15 +158,13 @@ class MovingCenters:
             n_free: Free capacity of each cluster; changed in place.
             labels: (n,) cluster of every record; entries of `records` are written.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
         nearest, begin = np.full(len(self.points), -1, np.int64), 0
         if n_free.any():
             self.build_tree(np.flatnonzero(n_free))
             while begin < len(records) and self.boxes.first[0] < NULL_POSITION:
                 self.check()
                 clock, previous = progress.thread_seconds(), begin
-                begin = kernels.assign_with_capacity(
+                begin = self.kernels.assign_with_capacity(
                     begin, STEPS_PER_CALL, records, self.tuple_of, self.points, self.tree, nearest, n_free, labels
                 )
                 if begin < len(records) and self.boxes.first[0] < NULL_POSITION:
@@ -193,10 +182,8 @@ class MovingCenters:
         their centers. These join the nearest cluster of fewer than k records while there is one, then the nearest of
         all. Centers do not move.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
         n_free = np.empty(len(self.centers), np.int64)
-        kernels.trim_clusters(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, n_free)
+        self.kernels.trim_clusters(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, n_free)
         self.fill_clusters(self.order[labels[self.order] < 0], n_free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
@@ -205,10 +192,8 @@ class MovingCenters:
         It is the mean of numbers and the most frequent value of categories. A center without records stays. `labels` is
         the (n,) cluster of every record.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
         moved_centers: Ints = np.flatnonzero(
-            kernels.update_centers(labels, self.tuple_of, self.points, self.centers, self.axes)
+            self.kernels.update_centers(labels, self.tuple_of, self.points, self.centers, self.axes)
         )
         return moved_centers
 

@@ -33,8 +33,6 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
 
     Clusters may have any number of records. The seeds stay in their own clusters. `work.centers` is changed in place.
     """
-    from dbanon.kernels import assign_to_centers as kernels
-
     n_remaining = work.space.counts.copy()
     np.subtract.at(n_remaining, work.tuple_of[work.seeds], 1)
     n_clusters, d = work.centers.shape
@@ -49,7 +47,7 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
     mode_counts, counts = np.ones((n_clusters, d), np.int64), np.zeros(len(keys), np.int64)
     totals = CenterTotals(sums, n_values, mode_counts, keys, counts, work.with_modes)
     if work.with_modes:
-        kernels.count_center_values(work.centers, work.axes, keys, counts)
+        work.kernels.count_center_values(work.centers, work.axes, keys, counts)
     nearest = np.full(len(n_remaining), -1, np.int64)
     begin, rebuild = 0, 0
     while begin < len(n_remaining):
@@ -58,7 +56,7 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
             rebuild = begin + max(n_clusters // 8, 256)
         work.check()
         clock, previous, end = progress.thread_seconds(), begin, min(rebuild, len(n_remaining))
-        begin = kernels.assign_and_move(
+        begin = work.kernels.assign_and_move(
             begin, end, moving_centers.STEPS_PER_CALL, n_remaining, work.points, work.tree, totals, nearest
         )
         if begin < end:

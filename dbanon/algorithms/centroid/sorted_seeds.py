@@ -53,6 +53,8 @@ class SeededClusters:
         Once all clusters have k records, any cluster may be joined. `labels` and the clusters are updated. Progress and
         a time estimate are reported.
         """
+        from dbanon.kernels.min_loss_assignment import assign_tuples
+
         progress_check = progress.as_progress_check(self.check)
         expected = len(rows) * len(self.sizes) / 2 * CLUSTER_COST
         row_tuples, labels = self.tuple_of[rows], np.empty(len(rows), np.int64)
@@ -60,37 +62,23 @@ class SeededClusters:
         for cap in (self.k, len(self.labels) + 1):
             while begin < len(rows) and (self.sizes < cap).any():
                 self.check()
-                begin = self._assign_steps(begin, row_tuples, cap, labels)
+                begin, _ = assign_tuples(
+                    begin,
+                    progress.STEPS_PER_CALL,
+                    row_tuples,
+                    cap,
+                    self.kernel_inputs.loss_arrays,
+                    self.spans,
+                    self.sizes,
+                    self.losses,
+                    labels,
+                )
                 if expected:
                     seconds = (progress.thread_seconds() - clock) * expected / (progress.STEPS_PER_CALL * CLUSTER_COST)
                     progress_check.on_estimate(expected, seconds)
                     expected = 0
                 progress_check.advance(begin / len(rows))
         self.labels[rows] = labels
-
-    def _assign_steps(self, begin: int, row_tuples: Ints, cap: int, labels: Ints) -> int:
-        """Assign the tuples from index `begin` on for STEPS_PER_CALL steps; return the index of the next one.
-
-        Args:
-            begin: First index in `row_tuples`.
-            row_tuples: Tuple of each row to assign.
-            cap: Only clusters of fewer records are joined.
-            labels: Output: cluster of each row.
-        """
-        from dbanon.kernels import min_loss_assignment
-
-        position, _ = min_loss_assignment.assign_tuples(
-            begin,
-            progress.STEPS_PER_CALL,
-            row_tuples,
-            cap,
-            self.kernel_inputs.loss_arrays,
-            self.spans,
-            self.sizes,
-            self.losses,
-            labels,
-        )
-        return int(position)
 
 
 def every_kth_record(space: EncodedTable, k: int, options: Options) -> Ints:

@@ -1,6 +1,7 @@
 """WF-C-means: k-means whose columns are weighted by how well they separate its clusters."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,9 @@ class _WeightedMeans:
 
         All columns have equal weights at first.
         """
+        from dbanon.kernels import assign_to_centers
+
+        self.kernels: Any = assign_to_centers
         self.space, self.check, self.tuple_of = space, check, space.tuple_of
         columns = [
             np.append(rounded_positions(a, float(RANGE_STEPS)), NULL_POSITION)[codes]
@@ -98,16 +102,14 @@ class _WeightedMeans:
 
         `rounds` is the number of rounds for the time estimate.
         """
-        from dbanon.kernels import square_centers as kernels
-
         stretch = self.column_factors
         points, tree = _scale_positions(self.points, stretch), self._tree(stretch)
-        kernels.build_center_tree(np.arange(len(self.centers)), tree)
+        self.kernels.build_center_tree(np.arange(len(self.centers)), tree)
         begin = 0
         while begin < len(points):
             self.check()
             clock, previous = progress.thread_seconds(), begin
-            begin = kernels.assign_nearest_squared(begin, search.STEPS_PER_CALL, points, tree, self.nearest)
+            begin = self.kernels.assign_nearest_squared(begin, search.STEPS_PER_CALL, points, tree, self.nearest)
             if begin < len(points):
                 share, seconds = (begin - previous) / len(points), progress.thread_seconds() - clock
                 self.estimate.report_return(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds, rounds)
@@ -117,9 +119,7 @@ class _WeightedMeans:
 
         A center without records stays.
         """
-        from dbanon.kernels import assign_to_centers as kernels
-
-        kernels.update_centers(self.nearest[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
+        self.kernels.update_centers(self.nearest[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
 
     def update_weights(self) -> None:
         """Set each column's weight to the mean of its weight and its share in the sum of b/a over the columns.
@@ -146,8 +146,6 @@ class _WeightedMeans:
         The smallest is first (ties: the first); it joins the cluster of at least k records with the nearest center,
         which moves to the mean of all. `nearest` and the object's own centers do not change.
         """
-        from dbanon.kernels import square_centers as kernels
-
         clusters, counts, stretch = len(self.centers), self.space.counts, self.column_factors
         sizes = _cluster_sums(self.nearest, counts, clusters)
         n_values = [
@@ -161,8 +159,8 @@ class _WeightedMeans:
         small = np.flatnonzero((sizes > 0) & (sizes < k))
         small = small[np.argsort(sizes[small], kind="stable")]
         merged_into, tree = np.arange(clusters), self._tree(stretch)
-        kernels.build_center_tree(np.flatnonzero(sizes >= k), tree)
-        kernels.merge_small_clusters(
+        self.kernels.build_center_tree(np.flatnonzero(sizes >= k), tree)
+        self.kernels.merge_small_clusters(
             small, stretch, tree, np.stack(sums, axis=1), np.stack(n_values, axis=1), merged_into
         )
         return merged_into[self.nearest]

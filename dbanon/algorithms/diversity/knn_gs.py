@@ -86,11 +86,8 @@ class _GroupBalancedClusters(KernelCountedRules):
         self.n_per_group = (
             min_per_group if requested is None else min(max(int(str(requested)), min_per_group), space.rows)
         )
-        items = sensitive_groups.in_record_order()
-        self.pools = GroupPools(
-            random_order(space, options), items.item_of, items.tuples, items.groups, items.ends, items.rows,
-            np.argsort(items.rows), items.n_remaining, n_remaining_of,
-        )  # fmt: skip
+        pools = sensitive_groups.pools_in_record_order()
+        self.pools = GroupPools(pools, random_order(space, options), np.argsort(pools.rows), n_remaining_of)
         self.seeds: list[int] = []
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
@@ -99,12 +96,11 @@ class _GroupBalancedClusters(KernelCountedRules):
 
         seeds = np.empty(min(max_groups, MAX_CLUSTERS_PER_CALL), np.int64)
         inputs = (self.pools, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels, seeds)
-        n_formed, n_examined = grow_group_clusters(
-            self.state, len(seeds), first_number, self.k, self.n_per_group, *inputs
+        n_formed = self.count_examined(
+            *grow_group_clusters(self.state, len(seeds), first_number, self.k, self.n_per_group, *inputs)
         )
-        self.n_examined += int(n_examined)
         self.seeds += seeds[:n_formed].tolist()
-        return int(n_formed)
+        return n_formed
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record to the cluster with the nearest seed, the first one in a tie."""

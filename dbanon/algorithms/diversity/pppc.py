@@ -77,10 +77,14 @@ class _ValueBuckets(KernelCountedRules):
             centers_search.points[groups.tuples], centers, centers_search.centers, centers_search.axes
         )
         self.pools = BucketPools(
-            np.searchsorted(part_of, np.arange(len(center_of_part) + 1)), groups.group_starts,
-            np.minimum.reduceat(groups.first_records, groups.group_starts[:-1]), groups.tuples, groups.item_starts[1:],
-            groups.rows, groups.sizes, np.bincount(groups.group_of), np.bincount(self.parts), distances,
-        )  # fmt: skip
+            groups.pools,
+            np.searchsorted(part_of, np.arange(len(center_of_part) + 1)),
+            groups.group_starts,
+            np.minimum.reduceat(groups.first_records, groups.group_starts[:-1]),
+            np.bincount(groups.group_of),
+            np.bincount(self.parts),
+            distances,
+        )
 
     def can_form_group(self) -> bool:
         """Return whether at least k records remain in some part."""
@@ -91,9 +95,7 @@ class _ValueBuckets(KernelCountedRules):
         from dbanon.kernels.bucket_growth import grow_bucket_clusters
 
         inputs = (self.pools, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels)
-        n_formed, n_examined = grow_bucket_clusters(self.state, max_groups, first_number, self.k, *inputs)
-        self.n_examined += int(n_examined)
-        return int(n_formed)
+        return self.count_examined(*grow_bucket_clusters(self.state, max_groups, first_number, self.k, *inputs))
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record to the cluster of its part whose whole loss grows least, in canonical order.

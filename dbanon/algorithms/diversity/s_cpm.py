@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.distance_sums import distance_sums_to_all
+from dbanon.algorithms.base.assignments import chain_numbers
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
-from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.loss import Loss, distance_sums_to_all
 from dbanon.algorithms.base.random_seeds import generator
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register, single_cluster_below_2k
 from dbanon.algorithms.base.sensitive_groups import sensitive_codes
@@ -108,12 +108,7 @@ class _ClusterMerger:
         while not is_done:
             check()
             _, is_done = merge_clusters(state, progress.STEPS_PER_CALL, *fixed_inputs)
-        labels = np.full(number, -1, np.int64)
-        for c, member in enumerate(head[alive[: int(state[0])]].tolist()):
-            while member >= 0:
-                labels[member] = c
-                member = int(following[member])
-        return labels
+        return chain_numbers(head[alive[: int(state[0])]], following)
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

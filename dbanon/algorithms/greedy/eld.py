@@ -3,9 +3,8 @@
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import grow_groups
-from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, LeastLossGroups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import DiverseRecords
 from dbanon.privacy_models.constraint import Constraint
@@ -20,29 +19,27 @@ def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
     are skewed. Other models and forms of l, and persons, are met afterwards, by merging clusters that violate them.
     O(n^2) without the index, O(n) memory.
     """
-    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
-    return grow_groups(space, DiverseLeastLoss(space, constraint, "edges", seeding), check)
+    return grow_groups(space, DiverseLeastLoss(space, constraint, options), check)
 
 
 class DiverseLeastLoss(LeastLossGroups):
     """Growth rules of ELD: groups as in k-member that also grow until they have `l` different sensitive values."""
 
-    def __init__(self, space: EncodedTable, constraint: Constraint, heights: Heights, seeding: GreedySeeding) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, options: Options) -> None:
         """Prepare the least-loss growth, the numbers of different values that are required, and room for members.
 
         Args:
             space: The encoded table.
             constraint: The constraint; of its models those that require a number of different values are used.
-            heights: The kind of loss that is kept low, see `Loss`.
-            seeding: The choice of the groups' first records.
+            options: The options of the algorithm.
         """
-        super().__init__(space, constraint, heights, seeding)
+        super().__init__(space, constraint, "edges", FARTHEST_SEED, options)
         self.required_values = required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""
-        from dbanon.kernels.eld import eld_steps
+        from dbanon.kernels.greedy import eld_steps
 
         used, self.reference, _ = eld_steps(
             self.index.arrays,

@@ -7,6 +7,7 @@ from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.leftovers import assign_leftovers
 from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import (
     LARGE,
     MODE,
@@ -18,7 +19,6 @@ from dbanon.algorithms.base.registry import (
     single_cluster_below_2k,
 )
 from dbanon.algorithms.greedy.eld import required_values
-from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
@@ -39,8 +39,8 @@ def kl_member(space: EncodedTable, constraint: Constraint, options: Options, che
     loss grows least. Other models and forms of l, and persons, are met afterwards, by merging clusters that violate
     them. O(n^2) time, O(n) memory.
     """
-    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
-    labels = DiverseFirst(space, constraint, int(seeding.reference)).labels(progress.as_progress_check(check))
+    reference = random_tuple(space, options, generator(options))
+    labels = DiverseFirst(space, constraint, reference).labels(progress.as_progress_check(check))
     if labels.max() < 0:
         return RunLengthLabels.single_cluster(space)
     assign_leftovers(build_kernel_inputs(space, Constraint(1), "edges"), space.tuple_of, labels, check)

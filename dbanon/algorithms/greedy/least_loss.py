@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,38 +22,6 @@ FARTHEST_SEED, RANDOM_SEED, FIRST_SEED = 0, 1, 2
 """Seeding rules: the record farthest from the seed before, a random one, the first remaining one."""
 
 
-@dataclass(frozen=True)
-class GreedySeeding:
-    """The choice of a group's first record.
-
-    Attributes:
-        rule: FARTHEST_SEED (farthest from the seed before), RANDOM_SEED or FIRST_SEED (the first remaining record).
-        draws: The random number generator.
-        reference: The tuple from which the first seed is farthest, for FARTHEST_SEED.
-    """
-
-    rule: int
-    draws: np.random.Generator
-    reference: int
-
-    @classmethod
-    def from_options(cls, space: EncodedTable, rule: int, options: Options) -> GreedySeeding:
-        """Return the seeding for a rule and the options `seed` and `mode` of the call.
-
-        In the deterministic mode the first record is used wherever a random one is meant.
-
-        Args:
-            space: The encoded table.
-            rule: FARTHEST_SEED (farthest from the seed before), RANDOM_SEED or FIRST_SEED (the first remaining record).
-            options: The options of the algorithm.
-        """
-        draws = generator(options)
-        reference = random_tuple(space, options, draws) if rule == FARTHEST_SEED else 0
-        if rule == RANDOM_SEED and options["mode"] == "deterministic":
-            rule = FIRST_SEED
-        return cls(rule, draws, reference)
-
-
 class LeastLossGroups(GrowthRules):
     """Growth rules of k-member: groups of k records, each the one with which a record of the group loses least.
 
@@ -70,7 +37,8 @@ class LeastLossGroups(GrowthRules):
         space: EncodedTable,
         constraint: Constraint,
         heights: Heights,
-        seeding: GreedySeeding,
+        rule: int,
+        options: Options,
         preassigned: RunLengthLabels | None = None,
     ) -> None:
         """Build the index of the records that groups may take: all but those in `preassigned`.
@@ -79,14 +47,18 @@ class LeastLossGroups(GrowthRules):
             space: The encoded table.
             constraint: The constraint; a group has its lower bound of records.
             heights: The kind of loss that is kept low, see `Loss`.
-            seeding: The choice of the groups' first records.
+            rule: The choice of the groups' first records: FARTHEST_SEED (farthest from the seed before) or RANDOM_SEED.
+            options: The options of the algorithm. If `mode` is deterministic, the first record is used wherever a
+                random one is meant.
             preassigned: Records in no group: in a cluster already, or -1 to be assigned at the end. None if there are
                 none.
         """
-        self.space, self.k, self.seeding = space, constraint.min_records, seeding
+        self.space, self.k, self.n_queries = space, constraint.min_records, constraint.min_records
+        self.draws = generator(options)
+        self.reference = random_tuple(space, options, self.draws) if rule == FARTHEST_SEED else 0
+        self.rule = FIRST_SEED if rule == RANDOM_SEED and options["mode"] == "deterministic" else rule
+        self.sparse_cost_factor = 5.0 if rule == FARTHEST_SEED else 1.0
         self.loss = Loss(space, constraint.min_records, heights)
-        self.reference, self.n_queries = seeding.reference, self.k
-        self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
         self.index = TupleIndex(space, self.loss.pair_tables(space))
         self.log = AssignmentLog()
         self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
@@ -115,8 +87,8 @@ class LeastLossGroups(GrowthRules):
         groups = limit_batch(max_groups, self.k)
         members = np.empty((groups * (self.k + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.query, self.k, self.seeding.rule, self.reference,
-            self.seeding.draws.random(groups), groups, members,
+            self.index.arrays, self.terms, self.query, self.k, self.rule, self.reference, self.draws.random(groups),
+            groups, members,
         )  # fmt: skip
         self.index.recount_records()
         return self.log.add_groups(members[:used], first_number + self.n_preassigned)
@@ -139,11 +111,10 @@ def grow_least_loss_groups(
         constraint: The constraint.
         options: The options `seed` and `mode`.
         check: Called from time to time; raises if the run was interrupted.
-        rule: FARTHEST_SEED, RANDOM_SEED or FIRST_SEED.
+        rule: FARTHEST_SEED or RANDOM_SEED.
         heights: The kind of loss, see `Loss`.
     """
-    seeding = GreedySeeding.from_options(space, rule, options)
-    return grow_groups(space, LeastLossGroups(space, constraint, heights, seeding), check)
+    return grow_groups(space, LeastLossGroups(space, constraint, heights, rule, options), check)
 
 
 def assign_by_least_growth(

@@ -80,25 +80,21 @@ class _ThresholdGrowth:
             options: The options of the algorithm.
         """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
-        self.rows, self.n_remaining = space.rows, groups.sizes
+        pools = groups.pools
+        self.rows, self.n_remaining = space.rows, pools.n_remaining
         total_loss = float(loss_arrays.terms[:, 2].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
         self.state, self.cluster_of = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
-        threshold_items = ThresholdPools(
+        threshold_pools = ThresholdPools(
+            pools,
             random_order(space, options),
-            groups.item_of,
-            groups.item_starts[1:],
             groups.first_records,
-            groups.rows,
             np.argsort(groups.rows),
-            groups.tuples,
-            groups.item_groups,
             groups.values,
             groups.group_starts,
-            self.n_remaining,
             number_of,
         )
         growth = ThresholdGrowth(
@@ -110,7 +106,7 @@ class _ThresholdGrowth:
         )
         self.kernel_inputs = (
             ThresholdOptions(threshold, weight, total_loss),
-            threshold_items,
+            threshold_pools,
             loss_arrays,
             codes_of,
             growth,

@@ -9,7 +9,7 @@ from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, C
 from dbanon.algorithms.base.sensitive_groups import SensitiveGroups
 from dbanon.algorithms.greedy.eld import required_values
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, CappedPools, ClusterMembers, LossClusters, ValueCaps
+from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -56,11 +56,12 @@ class _CappedGroups(KernelCountedRules):
         self.codes = required.codes if space.sensitive else np.zeros_like(required.codes)
         self.min_values = np.maximum(required.min_values, 1)
         groups = SensitiveGroups.from_codes(space, self.codes)
-        items = groups.in_record_order()
-        self.order = np.lexsort(tuple(space.codes[items.tuples, j] for j in reversed(attributes_by_loss_width(space))))
-        self.pools = CappedPools(items.tuples, items.ends, items.rows, items.n_remaining)
+        self.pools = groups.pools_in_record_order()
+        self.order = np.lexsort(
+            tuple(space.codes[self.pools.tuples, j] for j in reversed(attributes_by_loss_width(space)))
+        )
         counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
-        values = np.ascontiguousarray(groups.values[:, items.groups])
+        values = np.ascontiguousarray(groups.values[:, self.pools.kinds])
         self.caps = ValueCaps(values, self.min_values, counts, np.zeros(len(self.min_values), np.int64))
 
     def can_form_group(self) -> bool:
@@ -73,9 +74,7 @@ class _CappedGroups(KernelCountedRules):
         from dbanon.kernels.value_caps import grow_capped_clusters
 
         inputs = (self.order, self.pools, self.caps, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels)
-        n_formed, n_examined = grow_capped_clusters(self.state, max_groups, first_number, self.k, *inputs)
-        self.n_examined += int(n_examined)
-        return int(n_formed)
+        return self.count_examined(*grow_capped_clusters(self.state, max_groups, first_number, self.k, *inputs))
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record to a cluster in which its sensitive values do not become too frequent.

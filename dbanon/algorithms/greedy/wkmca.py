@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.distance_sums import distance_sums_to_all
 from dbanon.algorithms.base.grow_clusters import grow_groups
+from dbanon.algorithms.base.loss import distance_sums_to_all
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, LeastLossGroups
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
@@ -34,8 +34,8 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
     outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
     if space.rows - outliers.n_records < constraint.min_records:
         return RunLengthLabels.single_cluster(space)
-    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
-    return grow_groups(weighted, LeastLossGroups(weighted, constraint, "edges", seeding, outliers), check)
+    rules = LeastLossGroups(weighted, constraint, "edges", FARTHEST_SEED, options, outliers)
+    return grow_groups(weighted, rules, check)
 
 
 def reweighted(space: EncodedTable, variations: Sequence[float]) -> EncodedTable:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import RunLengthLabels, chain_numbers
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE
@@ -101,13 +101,7 @@ def _evolve_clusters(
             )
         evolve(state, STEPS_PER_CALL, generations, patience, random_numbers, k, tuple_of, loss_arrays, clusters)
         progress_check.advance(state[GENERATION] / generations)
-    head = clusters.head
-    new_labels, open_clusters = np.empty_like(labels), np.arange(n_clusters)
-    while len(open_clusters):
-        new_labels[head] = open_clusters
-        has_next = following[head] >= 0
-        head, open_clusters = following[head[has_next]], open_clusters[has_next]
-    return new_labels
+    return chain_numbers(clusters.head, following)
 
 
 register(

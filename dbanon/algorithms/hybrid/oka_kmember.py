@@ -8,7 +8,7 @@ from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, MovingCenters
 from dbanon.algorithms.centroid.oka import CATEGORY_CENTER, one_pass_clusters
-from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, LeastLossGroups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -22,8 +22,7 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
     memory.
     """
     cores = _one_pass_cores(space, constraint, options, check)
-    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
-    rules = LeastLossGroups(space, constraint, "edges", seeding, cores)
+    rules = LeastLossGroups(space, constraint, "edges", FARTHEST_SEED, options, cores)
     if rules.can_form_group():
         return grow_groups(space, rules, check)
     rules.assign_leftovers(0, check)
@@ -37,8 +36,6 @@ def _one_pass_cores(
 
     Other records are in no run. Return None if there is no such cluster, or fewer than 2k records.
     """
-    from dbanon.kernels import assign_to_centers as kernels
-
     n_clusters = space.rows // constraint.min_records
     if n_clusters < 2:
         return None
@@ -46,7 +43,7 @@ def _one_pass_cores(
     clusters = MovingCenters(space, constraint.min_records, seeds, order, options["centroid_cat"] == "mode", 1, check)
     labels = one_pass_clusters(clusters)
     n_free = np.empty(n_clusters, np.int64)
-    kernels.trim_clusters(
+    clusters.kernels.trim_clusters(
         clusters.k, labels, clusters.tuple_of, clusters.points, clusters.centers, clusters.axes, n_free
     )
     is_full = n_free == 0

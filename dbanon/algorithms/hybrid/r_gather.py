@@ -88,8 +88,6 @@ class LimitSearch:
 
     def __init__(self, space: EncodedTable, k: int, max_suppressed: int, check: Check) -> None:
         """Build a tree of boxes over all tuples, with the number of tuples below each node."""
-        from dbanon.kernels.centers import build_center_tree
-
         self.space, self.k, self.max_suppressed, self.check = (
             space,
             k,
@@ -98,9 +96,9 @@ class LimitSearch:
         )
         tuples = np.arange(len(space.counts))
         self.centers = MovingCenters(space, k, space.starts, tuples, True, 1, check)
-        build_center_tree(tuples.copy(), self.centers.tree)
+        self.centers.build_tree(tuples.copy())
         self.counters, self.estimate = np.array([0, 0, NULL_POSITION]), progress.KernelEstimate(self.check)
-        self.tree = RecordTree(*self.centers.tree, space.counts, self.counters)
+        self.tree = RecordTree(self.centers.tree, space.counts, self.counters)
         parent, node = self.centers.boxes.parents, self.centers.boxes.leaves
         self.n_tuples_below = np.zeros(len(parent), np.int64)  # tuples below each node
         while len(node):
@@ -181,7 +179,8 @@ class LimitSearch:
         if len(centers) == 0:
             return self._trial(None)
         nearest = self._nearest(np.arange(len(self.space.counts)), centers)
-        needed_limit = (center_distances(self.tree.points, centers[nearest], self.tree.points, self.tree.axes) + 2) // 3
+        tree = self.tree.tuples
+        needed_limit = (center_distances(tree.points, centers[nearest], tree.points, tree.axes) + 2) // 3
         is_outlier = needed_limit > limit
         self.counters[LIMIT_FROM] = max(self.counters[LIMIT_FROM], needed_limit[~is_outlier].max())
         self.counters[LIMIT_BELOW] = min(
@@ -293,7 +292,7 @@ class LimitSearch:
         from dbanon.kernels.centers import center_distances
 
         distance = center_distances(
-            self.tree.points[tuples], centers[assigned_center], self.tree.points, self.tree.axes
+            self.tree.tuples.points[tuples], centers[assigned_center], self.tree.tuples.points, self.tree.tuples.axes
         )
         order = np.lexsort((tuples, distance, assigned_center))
         tuples, assigned_center, counts = tuples[order], assigned_center[order], counts[order]

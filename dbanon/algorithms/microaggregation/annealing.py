@@ -4,6 +4,10 @@ The clusters meet the whole constraint after every move. A move is some exchange
 neighbouring groups, and one set of two to four of these groups that is dissolved and cut again along a line or a path
 (see dbanon.kernels.annealing_moves and recut). At first changes that raise the SSE are accepted by chance, later ever
 less.
+
+The schedule cools from hot to cold in rounds, short ones first. The length of a round follows from the number of
+records alone. So the same number of moves gives the same classes, however the number was determined: by a parameter, a
+time limit, or an interrupt.
 """
 
 import time
@@ -17,7 +21,6 @@ from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.base.standardize import standardized_points, sum_of_squares_within
-from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.group_arrays import GroupArrays, halve_large_groups, nearest_neighbours
 from dbanon.algorithms.postprocess.improve import LocalSearch, SearchBudget
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, published_table
@@ -31,6 +34,22 @@ MIN_EXCHANGES = 16
 
 MAX_NEIGHBOURS = 30
 """Greatest number of neighbours of a record; three times the least number of records if that is less."""
+
+RECORDS_PER_FIRST_MOVE, MAX_DOUBLINGS = 64, 16
+"""The first round has one move for this many records; each later round is twice as long, up to this many doublings."""
+
+MIN_HEAT, MAX_HEAT, HEAT_PER_MOVE = 1e-4, 3.0, 0.1
+"""The final and the greatest heat, in average squared errors of a record at the beginning, and the initial heat for
+each move per record in a round. A round of few moves begins colder, so that it does not end worse than it began."""
+
+HEATS_PER_ROUND, MIN_MOVES, MAX_MOVES = 100, 20, 2_000
+"""Times that the heat is lowered in a round, and the least and greatest number of moves between two of them."""
+
+EFFORT_MOVES = {"fast": (40_000, 2), "normal": (800_000, 10), "high": (3_000_000, 50)}
+"""Moves of `best` by effort: in all, and in addition for each record."""
+
+MODEL_COST_FACTOR = 8
+"""Cost of a move, relative to k alone, if other models must be checked."""
 
 
 def anneal_clusters(
@@ -155,8 +174,7 @@ def _anneal(
 ) -> Ints:
     """Make batches of moves until the budget is used up; return the groups of the best state after a batch.
 
-    The result is the group of every record, -1 for none. Each round begins at the best state so far (see
-    dbanon.algorithms.microaggregation.annealing_schedule).
+    The result is the group of every record, -1 for none. Each round begins at the best state so far.
 
     Args:
         search: Makes a number of moves on groups at a heat, and returns their gain.
@@ -169,8 +187,8 @@ def _anneal(
     clock, best, best_saved, records = time.perf_counter(), labels, 0.0, len(labels)
     for round_number in count():
         batch, length = (
-            annealing_schedule.moves_per_heat(records, round_number),
-            annealing_schedule.round_moves(records, round_number),
+            moves_per_heat(records, round_number),
+            round_moves(records, round_number),
         )
         groups, saved = start(best), best_saved
         for moves_in_round in range(0, length, batch):
@@ -183,9 +201,7 @@ def _anneal(
             number = min(batch, length - moves_in_round)
             if budget.seconds is None:
                 number = min(number, budget.moves - budget.n_moves_done)
-            saved += search(
-                groups, number, start_sse / records * annealing_schedule.heat(records, round_number, moves_in_round)
-            )
+            saved += search(groups, number, start_sse / records * heat(records, round_number, moves_in_round))
             if saved > best_saved:
                 best, best_saved = groups.records.group.astype(np.int64), saved
             budget.n_moves_done += number
@@ -201,3 +217,55 @@ def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> CutScratch:
         np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
         np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),
     )  # fmt: skip
+
+
+def round_moves(n_records: int, round_number: int) -> int:
+    """Return the number of moves of a round of simulated annealing.
+
+    It is one move for each RECORDS_PER_FIRST_MOVE records in round 0 and doubles from round to round, at most
+    MAX_DOUBLINGS times; it is at least MIN_MOVES.
+    """
+    return max((n_records << min(round_number, MAX_DOUBLINGS)) // RECORDS_PER_FIRST_MOVE, MIN_MOVES)
+
+
+def moves_per_heat(n_records: int, round_number: int) -> int:
+    """Return the number of moves in a round between two changes of the heat (temperature) of simulated annealing.
+
+    The round has HEATS_PER_ROUND heats, but not fewer than MIN_MOVES or more than MAX_MOVES moves for each.
+    """
+    return min(max(round_moves(n_records, round_number) // HEATS_PER_ROUND, MIN_MOVES), MAX_MOVES)
+
+
+def heat(n_records: int, round_number: int, moves_in_round: int) -> float:
+    """Return the heat (temperature) of simulated annealing after `moves_in_round` moves of a round.
+
+    It falls exponentially to MIN_HEAT within the round. Its unit is the average squared error of a record at the
+    beginning of the search. Rounds of few moves per record begin colder.
+
+    Args:
+        n_records: Number of records.
+        round_number: Number of the round, from 0.
+        moves_in_round: Moves made in this round.
+    """
+    n_moves = round_moves(n_records, round_number)
+    start_heat = min(MAX_HEAT, MIN_HEAT + HEAT_PER_MOVE * n_moves / n_records)
+    return float(start_heat * (MIN_HEAT / start_heat) ** (moves_in_round / n_moves))
+
+
+def effort_moves(space: EncodedTable, constraint: Constraint, effort: str) -> int:
+    """Return the number of moves of simulated annealing for an effort ('fast', 'normal' or 'high').
+
+    These are whole rounds with together about as many moves as EFFORT_MOVES states. There are fewer moves if clusters
+    have more than ten records, since cuts take longer then, and if persons or models other than k must be checked.
+    """
+    total_moves, moves_per_record = EFFORT_MOVES[effort]
+    share = min(10 / constraint.min_records, 1.0) ** 1.5 / (
+        1 if constraint.counts_only_records(space) else MODEL_COST_FACTOR
+    )
+    target_moves, n_moves = (total_moves + moves_per_record * space.rows) * share, 0
+    for round_number in count():
+        next_round = round_moves(space.rows, round_number)
+        if n_moves and n_moves + next_round // 2 > target_moves:
+            break
+        n_moves += next_round
+    return n_moves

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.distance_sums import distance_sums_to_all
-from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.loss import Loss, distance_sums_to_all
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder, form_nearest_groups
 from dbanon.encoding.encoded_table import EncodedTable

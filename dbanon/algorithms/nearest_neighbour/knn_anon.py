@@ -1,12 +1,11 @@
 """KNN: random records and their nearest neighbours."""
 
-from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder, form_nearest_groups
-from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -19,13 +18,14 @@ def knn_anon(space: EncodedTable, constraint: Constraint, options: Options, chec
     without the index, O(n) memory.
     """
     loss = Loss(space, constraint.min_records, "leaves")
-
-    def leftovers(groups: RunLengthLabels, tuples: Ints) -> Ints:
-        """Return the group that each leftover record (given by its tuple) joins: that whose loss grows least."""
-        return assign_by_least_growth(space, loss, groups, tuples, check)
-
-    seeding = SeedsInOrder(random_order(space, options), space.tuple_of)
-    return form_nearest_groups(space, constraint, loss.pair_tables(space), seeding, check, leftovers=leftovers)
+    return form_nearest_groups(
+        space,
+        constraint,
+        loss.pair_tables(space),
+        SeedsInOrder(random_order(space, options), space.tuple_of),
+        check,
+        leftovers=lambda groups, tuples: assign_by_least_growth(space, loss, groups, tuples, check),
+    )
 
 
 register(

@@ -11,7 +11,7 @@ import numpy as np
 
 from dbanon.algorithms.base import grow_clusters, progress
 from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
-from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
+from dbanon.algorithms.base.kernel_inputs import model_rules, model_scratch
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints, concatenated_ranges

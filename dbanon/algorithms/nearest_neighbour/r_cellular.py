@@ -4,7 +4,6 @@ import heapq
 
 import numpy as np
 
-from dbanon.algorithms.agglomerative.kapp import TupleDistances
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
@@ -45,12 +44,12 @@ class SmallestBalls:
     def __init__(self, space: EncodedTable, k: int) -> None:
         """Build the index of the records."""
         self.space, self.k = space, k
-        tables = Loss(space, k, "edges").pair_tables(space)
-        self.tables, self.index, self.distances = tables, TupleIndex(space, tables), TupleDistances(tables)
+        self.tables = Loss(space, k, "edges").pair_tables(space)
+        self.index = TupleIndex(space, self.tables)
 
     def ball(self, t: int) -> tuple[int, Ints, Ints]:
         """Return radius, tuples and numbers of records of the smallest ball of k remaining records around tuple `t`."""
-        query = self.distances.index_query(self.index, self.space.codes[t].tolist())
+        query = self.index.distance_query(self.space.codes[t].tolist())
         tuples, counts = self.index.nearest(query, self.k)
         radius = distance.distances_to_tuples(self.tables, self.space.codes[t], self.space.codes[tuples[-1:]])
         return int(radius[0]), tuples, counts

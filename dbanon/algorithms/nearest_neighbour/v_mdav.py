@@ -53,7 +53,7 @@ class VariableSize(FarthestFromAverage):
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them from number `first_number` on, and return how many."""
-        from dbanon.kernels.v_mdav import v_mdav_steps
+        from dbanon.kernels.mdav import v_mdav_steps
 
         groups = limit_batch(max_groups, 2 * self.k)
         members = np.empty((groups * 2 * self.k, 2), np.int64)

@@ -15,7 +15,7 @@ from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
-from dbanon.algorithms.microaggregation import annealing_schedule
+from dbanon.algorithms.microaggregation.annealing import effort_moves
 from dbanon.algorithms.nearest_neighbour.mdav import initial_mdav_clusters
 from dbanon.algorithms.optimizing.generalization_covers import try_covers
 from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
@@ -182,7 +182,7 @@ def _search_moves(space: EncodedTable, constraint: Constraint, options: Options)
     There are fewer for large k.
     """
     if options.get("objective") == "sse":
-        return annealing_schedule.effort_moves(space, constraint, str(options["effort"]))
+        return effort_moves(space, constraint, str(options["effort"]))
     effort = str(options["effort"])
     moves = max(EFFORT_MOVES[effort], MOVES_PER_TUPLE[effort] * len(space.counts))
     return moves * FULL_MOVES_MAX_K // max(constraint.min_records, FULL_MOVES_MAX_K)

@@ -21,7 +21,7 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import AttributeLevels, Node
 from dbanon.algorithms.optimizing.orderings import items_along
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
-from dbanon.kernels.arrays import LevelChange
+from dbanon.kernels.arrays import COUNT_MASK, LevelChange
 
 WORTH_SHARES = (0.5, 0.3, 0.23, 0.17, 0.13, 0.1, 0.08, 0.06, 0.05, 0.04)
 """The initial worth of a covered record, as shares of the greatest loss."""
@@ -310,8 +310,6 @@ class CoverLattice:
 
         A group is large if it has at least `min_records` records. `node_items` must be the items of that call.
         """
-        from dbanon.kernels.cover_gain import COUNT_MASK
-
         return (self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records
 
     def covered_items(self, node_items: NodeItems) -> NodeItems:

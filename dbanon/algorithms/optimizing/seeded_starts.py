@@ -141,10 +141,7 @@ def _run_in_cells(
 
 def _tuple_losses(kernel_inputs: KernelInputs, runs: RunLengthLabels) -> Ints:
     """Return the loss of each tuple: for each record an equal part of its cluster's loss; suppressed records lose 0."""
-    from dbanon.kernels.local_search import class_losses
-
-    classes = PackedClasses.from_labels(kernel_inputs, runs)
-    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.n_classes, kernel_inputs.loss_arrays)
+    losses = PackedClasses.from_labels(kernel_inputs, runs).losses(kernel_inputs)
     published = runs.without_suppressed()
     sizes = np.bincount(published.clusters, weights=published.counts)
     record_losses = losses[: len(sizes)] / np.maximum(sizes, 1)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm, PairLosses
-from dbanon.encoding.distance import MAX_CACHED_ENTRIES
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints, NumericAttribute
 
 Point = list[int | None]
@@ -59,11 +58,13 @@ class PartDistances:
         `codes` is (attributes, tuples). `point` has an entry per attribute: position of a number (None for NULL) or
         code of a category.
         """
-        column_distances = (
-            column.distances_to(position, column_codes)
-            for column, position, column_codes in zip(self.columns, point, codes, strict=True)
+        return sum(
+            (
+                column.distances_to(position, column_codes)
+                for column, position, column_codes in zip(self.columns, point, codes, strict=True)
+            ),
+            np.zeros(codes.shape[1], np.int64),
         )
-        return sum(column_distances, np.zeros(codes.shape[1], np.int64))
 
     def point_distance(self, one: Point, other: Point) -> int:
         """Return the distance of two points (an entry per attribute), summed over attributes."""
@@ -71,21 +72,23 @@ class PartDistances:
 
     def pair_distances(self, one: Codes, other: Codes) -> Ints:
         """Return the (pairs,) distances of pairs of tuples, given by two (attributes, pairs) arrays of codes."""
-        column_distances = (
-            np.where(a == b, 0, column.cluster_losses(np.minimum(a, b), np.maximum(a, b)))
-            for column, a, b in zip(self.columns, one, other, strict=True)
+        return sum(
+            (
+                np.where(a == b, 0, column.cluster_losses(np.minimum(a, b), np.maximum(a, b)))
+                for column, a, b in zip(self.columns, one, other, strict=True)
+            ),
+            np.zeros(one.shape[1], np.int64),
         )
-        return sum(column_distances, np.zeros(one.shape[1], np.int64))
 
     def cluster_losses(self, low: Codes, high: Codes) -> Ints:
         """Return the (clusters,) loss of one record in clusters with the given least and greatest codes.
 
         Both arrays are (attributes, clusters).
         """
-        column_losses = (
-            column.cluster_losses(first, last) for column, first, last in zip(self.columns, low, high, strict=True)
+        return sum(
+            (column.cluster_losses(first, last) for column, first, last in zip(self.columns, low, high, strict=True)),
+            np.zeros(low.shape[1], np.int64),
         )
-        return sum(column_losses, np.zeros(low.shape[1], np.int64))
 
 
 class _NumberDistances:
@@ -139,8 +142,7 @@ class _CategoryDistances:
 
     def __init__(self, term: LossTerm) -> None:
         """Store the loss term, and tabulate the losses of all pairs of codes if there are few values."""
-        self.term, self.rows, self.width = term, PairLosses(term), term.attribute.values + 1
-        self.cached_rows: dict[int, Ints] = {}
+        self.term, self.rows = term, PairLosses(term)
         self.table = term.pair_losses()
 
     def point(self, code: int) -> int | None:
@@ -153,12 +155,7 @@ class _CategoryDistances:
 
     def distances_to(self, position: int | None, codes: Codes) -> Ints:
         """Return the distance of each code to the code `position` (not None); rows of distances are cached."""
-        code = -1 if position is None else position
-        if code not in self.cached_rows:
-            if len(self.cached_rows) * self.width > MAX_CACHED_ENTRIES:
-                self.cached_rows.clear()
-            self.cached_rows[code] = self.rows.row(code)
-        return self.cached_rows[code][codes]
+        return self.rows.row(-1 if position is None else position)[codes]
 
     def point_distance(self, one: int | None, other: int | None) -> int:
         """Return the distance of two codes."""

@@ -15,7 +15,6 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import (
     Attribute,
     Bools,
-    CategoricalAttribute,
     EncodedTable,
     Ints,
     NumericAttribute,
@@ -217,8 +216,8 @@ def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
         above = codes[codes > _lower_median(codes, counts)]
         return [int(above.min())] if len(above) else []
     values = np.unique(codes)
-    group = _child_of_ancestor(attribute, values)
-    return [int(v) for v in values[1:][group[1:] != group[:-1]]]
+    branch = attribute.branches(values)
+    return [int(v) for v in values[1:][branch[1:] != branch[:-1]]]
 
 
 def _relaxed_cuts(codes: Ints, part: TablePart, with_one_cut: bool) -> Iterator[list[TablePart]]:
@@ -273,18 +272,3 @@ def _lower_median(codes: Ints, counts: Ints) -> int:
     order = np.argsort(codes, kind="stable")
     records = np.cumsum(counts[order])
     return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])
-
-
-def _child_of_ancestor(tree: CategoricalAttribute, values: Ints) -> Ints:
-    """Return, for each value (ascending codes), the child of the lowest common ancestor that is above it.
-
-    For a value at the ancestor itself it is the ancestor.
-    """
-    ancestor = tree.lowest_common_ancestor(int(tree.node[values[0]]), int(tree.node[values[-1]]))
-    child = np.empty(len(values), np.int64)
-    for i, value in enumerate(values):
-        node = int(tree.node[value])
-        while node != ancestor and tree.parent[node] != ancestor:
-            node = int(tree.parent[node])
-        child[i] = node
-    return child

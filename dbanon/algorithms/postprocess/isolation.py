@@ -3,8 +3,8 @@
 import numpy as np
 
 from dbanon.algorithms.base.assignments import inverse_permutation
-from dbanon.algorithms.base.loss import Loss
-from dbanon.encoding.encoded_table import AnyInts, EncodedTable, Floats, Ints, combined_key
+from dbanon.algorithms.partitioning.part_distances import PartDistances
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, combined_key
 
 MAX_ORDERS = 8
 """Greatest number of orders of the tuples along which neighbours are searched for."""
@@ -35,7 +35,7 @@ def isolation_losses(space: EncodedTable, tuples: Ints, min_records: int) -> Flo
     steps = np.arange(-width, width + 1)
     orders = _tuple_orders(space)
     places = [inverse_permutation(order) for order in orders]
-    pair_losses = _PairLosses(space)
+    distances = PartDistances(space, "top")
     losses = np.empty(len(tuples))
     for first in range(0, len(tuples), CANDIDATES_PER_BATCH):
         batch = tuples[first : first + CANDIDATES_PER_BATCH]
@@ -49,7 +49,7 @@ def isolation_losses(space: EncodedTable, tuples: Ints, min_records: int) -> Flo
         neighbours.sort(axis=1)
         is_repeated = np.zeros(neighbours.shape, bool)
         is_repeated[:, 1:] = neighbours[:, 1:] == neighbours[:, :-1]
-        pair_loss = pair_losses.between(np.broadcast_to(batch[:, None], neighbours.shape), neighbours)
+        pair_loss = _pair_losses(space, distances, batch, neighbours)
         counts = np.where(is_repeated, 0, space.counts[neighbours])
         nearest = np.argsort(pair_loss, axis=1, kind="stable")
         reached = np.cumsum(np.take_along_axis(counts, nearest, axis=1), axis=1) >= min_records
@@ -76,22 +76,17 @@ def _tuple_orders(space: EncodedTable) -> list[Ints]:
     return orders
 
 
-class _PairLosses:
-    """The weighted losses of classes of two tuples, as floats."""
+def _pair_losses(space: EncodedTable, distances: PartDistances, tuples: Ints, neighbours: Ints) -> Floats:
+    """Return the weighted loss of a record in a class of two tuples: a tuple and one of its neighbours.
 
-    def __init__(self, space: EncodedTable) -> None:
-        """Prepare a table of the losses of all pairs of values for attributes of few values."""
-        loss = Loss(space, 1, "top")
-        self.unit, self.terms, self.codes = loss.unit, loss.terms, space.codes
-        self.tables = [term.pair_losses() for term in loss.terms]
-
-    def between(self, first: AnyInts, second: AnyInts) -> Floats:
-        """Return the loss of a record in a class of each pair of tuples; all arrays have one shape."""
-        total = np.zeros(first.shape, np.int64)
-        for j, (term, table) in enumerate(zip(self.terms, self.tables, strict=True)):
-            codes, others = self.codes[:, j][first], self.codes[:, j][second]
-            if table is None:
-                total += term.losses(np.minimum(codes, others), np.maximum(codes, others))
-            else:
-                total += table[codes, others]
-        return total / self.unit
+    Args:
+        space: The encoded table.
+        distances: The losses of two records on each attribute.
+        tuples: (n,) numbers of tuples.
+        neighbours: (n, m) numbers of the neighbours of each; the result has the same shape.
+    """
+    total = np.zeros(neighbours.shape, np.int64)
+    for j, column in enumerate(distances.columns):
+        codes, others = space.codes[tuples, j][:, None], space.codes[neighbours, j]
+        total += column.cluster_losses(np.minimum(codes, others), np.maximum(codes, others))
+    return total / distances.unit

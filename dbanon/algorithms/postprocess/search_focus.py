@@ -35,10 +35,8 @@ def focus_classes(
 
     O(entries + classes log classes).
     """
-    from dbanon.kernels.local_search import class_losses
-
     n_classes = classes.n_classes
-    lossy = class_losses(classes.items, classes.starts, classes.sizes, n_classes, kernel_inputs.loss_arrays) > 0
+    lossy = classes.losses(kernel_inputs) > 0
     if 2 * np.count_nonzero(lossy) >= n_classes:
         return classes, None
     searched = _classes_to_search(kernel_inputs, classes, lossy, blocks, draws)

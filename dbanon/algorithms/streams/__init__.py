@@ -10,7 +10,8 @@ from dbanon.algorithms.base.registry import discover
 from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel, build_arrivals
 from dbanon.algorithms.streams.common_parameters import COMMON, DELTA, ORDER_BY
 from dbanon.algorithms.streams.registry import StreamAlgorithm, find, streams
-from dbanon.algorithms.streams.state import PENDING, SUPPRESSED, StreamState
+from dbanon.algorithms.streams.state import StreamState
+from dbanon.kernels.streams.arrays import PENDING, SUPPRESSED
 
 discover(sys.modules[__name__])
 

@@ -21,9 +21,9 @@ from dbanon.algorithms.streams.arrivals import AttributePlaces
 from dbanon.algorithms.streams.number_scales import NumberScale, exact_scale
 from dbanon.algorithms.streams.number_storage import OWN, Checkpoint
 from dbanon.algorithms.streams.registry import StreamAlgorithm
-from dbanon.algorithms.streams.state import PENDING, OwnArrays, StreamState
+from dbanon.algorithms.streams.state import OwnArrays, StreamState
 from dbanon.encoding.encoded_table import Floats, Ints
-from dbanon.kernels.streams.arrays import LAST_BELOW
+from dbanon.kernels.streams.arrays import LAST_BELOW, PENDING
 
 _NODES, _VALUES = "nodes ", "values "
 
@@ -77,7 +77,7 @@ def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMe
         arrays, keys = number_storage.ranks_to_keys(algorithm, arrays, a, scale)
         checkpoint |= keys
     used: list[set[int]] = [set() for _ in meaning.nodes]
-    _renumber_nodes(arrays, spans, meaning, lambda a, numbers: _collect_numbers(used[a], numbers))
+    _renumber_nodes(arrays, spans, meaning, lambda a, numbers: number_storage.collect_numbers(used[a], numbers))
     orders = [np.array(sorted(numbers), np.int64) for numbers in used]
     arrays = _renumber_nodes(arrays, spans, meaning, lambda a, numbers: np.searchsorted(orders[a], numbers))
     for a, names in enumerate(meaning.nodes):
@@ -323,9 +323,3 @@ def _last_nodes(places: AttributePlaces, a: int, nodes: Ints) -> Floats:
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
     last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), LAST_BELOW]
     return last.astype(np.float64)
-
-
-def _collect_numbers(used: set[int], numbers: Ints) -> Ints:
-    """Add the numbers to the set `used`, in place, and return them unchanged."""
-    used.update(np.unique(numbers).tolist())
-    return numbers

@@ -35,7 +35,6 @@ def kl_clustering(workspace: Workspace) -> StreamState:
     home, heads, tails = (np.full(persons, -1, np.int64) for _ in range(3))
     home[stored_clusters] = np.arange(len(stored_clusters))[:, None]
     link, loose = (np.full(arrivals.n_records, -1, np.int64) for _ in range(2))
-    search = workspace.nearest_scratch()
     workspace.counters[N_CLUSTERS] = len(stored_clusters)
     clusters = PersonClusterArrays(
         cluster_ids=home,
@@ -45,9 +44,7 @@ def kl_clustering(workspace: Workspace) -> StreamState:
         tails=tails,
         next_record=link,
         loose_persons=loose,
-        group=search.group_records,
-        distances=search.distances,
-        node_distances=search.node_distances,
+        search=workspace.nearest_scratch(),
     )
     restore_pending(workspace.counters, workspace.records, clusters)
     options = PersonOptions(workspace.is_last, workspace.integer("delta"))

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dbanon.algorithms.base import cluster_metrics
+from dbanon.algorithms.base import published_clusters
 from dbanon.algorithms.base.published_clusters import PublishedClusters
 from dbanon.encoding.encoded_table import Ints
 
@@ -74,7 +74,7 @@ def _table_metric(metric: Callable[[PublishedClusters], float]) -> Callable[[Str
 STREAM_METRICS: dict[str, Callable[[StreamOutcome], float]] = {
     **{
         name: _table_metric(figure)
-        for name, figure in (cluster_metrics.CLUSTER_METRICS | cluster_metrics.STREAM_METRICS).items()
+        for name, figure in (published_clusters.CLUSTER_METRICS | published_clusters.STREAM_METRICS).items()
     },
     "records": lambda of: of.published.space.rows,
     "k": StreamOutcome.min_persons,

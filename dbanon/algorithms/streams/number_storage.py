@@ -123,19 +123,19 @@ def ranks_to_keys(
         The new arrays; and the list of keys and their positions, to be added to the checkpoint.
     """
     used: set[int] = set()
-
-    def note(ranks: Floats) -> Floats:
-        """Add the ranks to the set of those that occur, and return them unchanged."""
-        used.update(ranks.astype(np.int64).tolist())
-        return ranks
-
-    _map_numbers(algorithm, arrays, a, note)
+    _map_numbers(algorithm, arrays, a, lambda ranks: collect_numbers(used, ranks))
     order = np.array(sorted(used), np.int64)
     converted = _map_numbers(
         algorithm, arrays, a, lambda ranks: np.searchsorted(order, ranks.astype(np.int64)).astype(np.float64)
     )
     keys = np.array([str(scale.keys[i]) for i in order], np.str_)
     return converted, {f"{_KEYS}{a}": keys, f"{_PLACES}{a}": scale.positions[order]}
+
+
+def collect_numbers(used: set[int], numbers: Any) -> Any:
+    """Add the numbers, which are whole, to the set `used`, in place, and return them unchanged."""
+    used.update(np.unique(numbers).astype(np.int64).tolist())
+    return numbers
 
 
 def keys_to_ranks(

@@ -1,19 +1,21 @@
 """The registry of stream algorithms."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.algorithms.base.registry import EVIDENCE, Check, Options
+from dbanon.algorithms.base.registry import Check, Options, RegisteredAlgorithm
 from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
 from dbanon.algorithms.streams.common_parameters import COMMON, N_COMMON_FIRST
 from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameters import Parameter
 
 StreamRun = Callable[[Arrivals, StreamModel, Options, Check, StreamState | None, bool], StreamState]
-"""Function of arrivals, model, options, check, previous state (None if the stream begins) and whether the stream ends
-with these records. It returns the state after them, with the class of every record."""
+"""Function of the records that arrived (pending ones first), the requirement of every class, the values of the
+parameters, a check that is called often and raises if the run was interrupted, the previous state (None if the stream
+begins) and whether the stream ends with these records. It returns the state after them, with the class of every
+record."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,12 @@ class StateLayout:
     has_value_numbers: bool = False
 
 
-@dataclass(frozen=True)
-class StreamAlgorithm:
+@dataclass(frozen=True, kw_only=True)
+class StreamAlgorithm(RegisteredAlgorithm):
     """One registered stream algorithm.
 
     Attributes:
-        name: Name of its table function.
-        title: Title of its page.
         run: The function from a workspace to the state after it.
-        source: The paper.
-        evidence: A key of EVIDENCE: how the steps are known (see `evidence_text`).
-        complexity: Time and memory.
-        own: Parameters that only this algorithm has.
-        defaults: Its own defaults of common parameters.
         state_layout: The meaning of the arrays that only this algorithm stores.
         maybe: Whether a NULL may be in a class of values (maybe match) and is then published as the class is.
         looks_up: Whether it uses the categories of sensitive values in the hierarchies of their columns.
@@ -53,14 +48,7 @@ class StreamAlgorithm:
         problem: Returns a parameter that contradicts k or another one, and its accepted values; None if none does.
     """
 
-    name: str
-    title: str
     run: StreamRun
-    source: str
-    evidence: str
-    complexity: str
-    own: tuple[Parameter, ...] = ()
-    defaults: Mapping[str, object] = field(default_factory=dict)
     state_layout: StateLayout = field(default_factory=StateLayout)
     maybe: bool = False
     looks_up: bool = False
@@ -68,17 +56,12 @@ class StreamAlgorithm:
     problem: Callable[[Options, int], tuple[str, str] | None] = lambda options, k: None
 
     @property
-    def evidence_text(self) -> str:
-        """The meaning of `evidence` as text."""
-        return EVIDENCE[self.evidence]
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function: the first common ones, those of the algorithm, the other common ones.
 
         Common parameters have the algorithm's own defaults where it has some.
         """
-        common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
+        common = self.with_own_defaults(COMMON)
         return (*common[:N_COMMON_FIRST], *self.own, *common[N_COMMON_FIRST:])
 
 
@@ -95,31 +78,10 @@ def register(method: Callable[[Workspace], StreamState], **fields: Any) -> Strea
     Raises:
         ValueError: If an algorithm of this name is registered.
     """
-
-    def run(
-        arrivals: Arrivals,
-        model: StreamModel,
-        options: Options,
-        check: Check,
-        previous: StreamState | None,
-        is_last: bool,
-    ) -> StreamState:
-        """Run the method on the workspace of these arrivals, and return the state after them.
-
-        Args:
-            arrivals: The records, pending ones first.
-            model: The requirement of every class.
-            options: Values of the parameters.
-            check: Called often; raises if the run was interrupted.
-            previous: The state before; None if the stream begins.
-            is_last: Whether the stream ends with these records.
-        """
-        return method(Workspace.from_state(arrivals, model, options, check, previous, is_last))
-
     name = fields.pop("name", None) or method.__name__
     if name in _REGISTRY:
         raise ValueError(f"{name} is registered already")
-    _REGISTRY[name] = StreamAlgorithm(name=name, run=run, **fields)
+    _REGISTRY[name] = StreamAlgorithm(name=name, run=lambda *arguments: method(Workspace(*arguments)), **fields)
     return _REGISTRY[name]
 
 

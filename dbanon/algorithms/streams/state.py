@@ -17,15 +17,12 @@ from dbanon.kernels.streams.arrays import (
     N_ADDED,
     N_CLASSES,
     N_STORED,
-    AttributeArrays,
+    PENDING,
     ClassArrays,
     NearestScratch,
     RecordArrays,
     RequirementArrays,
 )
-
-PENDING, SUPPRESSED = -2, -1
-"""Values in place of the class of a record that has none: it is not published yet, or it is suppressed."""
 
 OwnArrays = dict[str, npt.NDArray[Any]]
 """Arrays that only one algorithm stores, by name."""
@@ -61,7 +58,7 @@ class StreamState:
     own: OwnArrays = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Workspace:
     """The arrays that every stream algorithm works on: the previous state and the records that arrived since.
 
@@ -85,52 +82,39 @@ class Workspace:
     check: Check
     previous: StreamState | None
     is_last: bool
-    counters: Ints
-    requirement: RequirementArrays
-    records: RecordArrays
-    classes: ClassArrays
-    attributes: AttributeArrays
 
-    @classmethod
-    def from_state(
-        cls,
-        arrivals: Arrivals,
-        model: StreamModel,
-        options: Options,
-        check: Check,
-        previous: StreamState | None,
-        is_last: bool,
-    ) -> Workspace:
-        """Return the workspace for a stream that continues from `previous`, or begins if that is None.
+    def __post_init__(self) -> None:
+        """Allocate the arrays, and copy the previous classes.
 
-        The previous classes are copied. Every class has at least k arrived records, so the arrays of classes are linear
-        in these.
-
-        Args:
-            arrivals: The records, pending ones first.
-            model: The requirement of every class.
-            options: Values of the parameters.
-            check: Called often; raises if the run was interrupted.
-            previous: The state before.
-            is_last: Whether the stream ends with these records.
+        Every class has at least k arrived records, so the arrays of classes are linear in these.
         """
+        arrivals, model, previous = self.arrivals, self.model, self.previous
         records, width = arrivals.values.shape
         codes = int(arrivals.sensitive.max(initial=0)) + 1
         old = 0 if previous is None else len(previous.made_at)
         n_classes = old + records // model.min_records + 1
-        classes = ClassArrays(
+        self.classes = classes = ClassArrays(
             *(np.zeros(n_classes, np.int64) for _ in range(2)), *(np.zeros((n_classes, width)) for _ in range(2))
         )
-        requirement = RequirementArrays(
+        self.requirement = RequirementArrays(
             model.k,
             np.array(model.min_values, np.int64),
             np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
             np.zeros((arrivals.sensitive.shape[1], codes), np.int64),
             np.zeros(1, np.int64),
         )
+        self.records = RecordArrays(
+            arrivals.arrived,
+            arrivals.values,
+            arrivals.people,
+            arrivals.sensitive,
+            np.full(records, PENDING, np.int64),
+            np.zeros(records, np.int64),
+        )
         seen_ranges = np.tile([np.inf, -np.inf], (width, 1)) if previous is None else previous.seen_ranges.copy()
-        counters = np.zeros(LAST_ARRIVAL + 1, np.int64)
-        counters[N_ADDED] = arrivals.n_pending
+        self.attributes = arrivals.places.arrays(seen_ranges)
+        self.counters = np.zeros(LAST_ARRIVAL + 1, np.int64)
+        self.counters[N_ADDED] = arrivals.n_pending
         if previous is not None:
             classes.lows[:old], classes.highs[:old], classes.made_at[:old] = (
                 previous.lows,
@@ -138,27 +122,7 @@ class Workspace:
                 previous.made_at,
             )
             classes.reusable[: len(previous.reusable)] = previous.reusable
-            counters[[N_CLASSES, N_STORED, LAST_ARRIVAL]] = old, len(previous.reusable), previous.last_arrival
-        return cls(
-            arrivals,
-            model,
-            options,
-            check,
-            previous,
-            is_last,
-            counters,
-            requirement,
-            RecordArrays(
-                arrivals.arrived,
-                arrivals.values,
-                arrivals.people,
-                arrivals.sensitive,
-                np.full(records, PENDING, np.int64),
-                np.zeros(records, np.int64),
-            ),
-            classes,
-            arrivals.places.arrays(seen_ranges),
-        )
+            self.counters[[N_CLASSES, N_STORED, LAST_ARRIVAL]] = old, len(previous.reusable), previous.last_arrival
 
     @property
     def group_size(self) -> int:
@@ -184,8 +148,7 @@ class Workspace:
         It begins again from the previous state; results of this workspace are not copied.
         """
         meanings = self.arrivals.sensitive if self.arrivals.meanings is None else self.arrivals.meanings
-        arrivals = replace(self.arrivals, sensitive=meanings)
-        return Workspace.from_state(arrivals, self.model, self.options, self.check, self.previous, self.is_last)
+        return replace(self, arrivals=replace(self.arrivals, sensitive=meanings))
 
     def run(self, kernel: Callable[..., int], options: Any, *arrays: Any) -> None:
         """Call a kernel again and again until it has processed all records; check for interrupts between calls.

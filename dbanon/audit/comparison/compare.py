@@ -6,8 +6,8 @@ from functools import partial
 
 from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.base.published_clusters import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED
 from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.audit.comparison import algorithm_runs, stream_runs

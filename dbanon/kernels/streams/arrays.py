@@ -13,6 +13,9 @@ from dbanon.kernels.arrays import Floats, Ints
 
 Booleans = npt.NDArray[np.bool_]
 
+PENDING, SUPPRESSED = -2, -1
+"""Values in place of the class of a record that has none: it is not published yet, or it is suppressed."""
+
 # Positions in `state`, the counters of a stream. Positions 4 to 7 are for the algorithm itself, and are named
 # in its module or, for open clusters, below.
 N_ADDED = 0  # number of records that are added, first those pending from earlier calls
@@ -310,9 +313,7 @@ class PersonClusterArrays(NamedTuple):
         heads, tails: (persons,) int64: the first and the last pending record of each person, -1 for none.
         next_record: (n,) int64: the next pending record of the same person, -1 at the end.
         loose_persons: (n,) int64: the person of a record whose person has no cluster, else -1.
-        group: (k + sensitive values that are needed,) int64: the records of a class.
-        distances: (length of group,) float64.
-        node_distances: (nodes,) float64.
+        search: Scratch for the search of nearest records; its `group_records` are the records of a class.
     """
 
     cluster_ids: Ints
@@ -322,6 +323,4 @@ class PersonClusterArrays(NamedTuple):
     tails: Ints
     next_record: Ints
     loose_persons: Ints
-    group: Ints
-    distances: Floats
-    node_distances: Floats
+    search: NearestScratch

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED, PENDING, SUPPRESSED
 from dbanon.kernels.streams.class_loss import (
     attribute_loss,
     begin_class,
@@ -21,8 +21,6 @@ from dbanon.kernels.streams.class_loss import (
 from dbanon.kernels.streams.counting import adds_needed_person, count_record, has_enough_records, missing_column
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
-    PENDING,
-    SUPPRESSED,
     add_latest_class,
     next_due,
     publish_group,

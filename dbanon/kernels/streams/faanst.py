@@ -5,7 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_PENDING, N_STORED, OLDEST_PENDING
+from dbanon.kernels.streams.arrays import (
+    LAST_ARRIVAL,
+    N_ADDED,
+    N_CLASSES,
+    N_PENDING,
+    N_STORED,
+    OLDEST_PENDING,
+    PENDING,
+    SUPPRESSED,
+)
 from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, record_distance
 from dbanon.kernels.streams.counting import (
     count_record,
@@ -17,8 +26,6 @@ from dbanon.kernels.streams.counting import (
 from dbanon.kernels.streams.kmeans import run_k_means, run_k_member
 from dbanon.kernels.streams.open_clusters import is_enough
 from dbanon.kernels.streams.sliding_window import (
-    PENDING,
-    SUPPRESSED,
     add_class,
     add_next_record,
     oldest_pending,

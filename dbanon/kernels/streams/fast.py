@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import N_ADDED, NearestScratch
+from dbanon.kernels.streams.arrays import N_ADDED, PENDING, NearestScratch
 from dbanon.kernels.streams.sliding_window import (
-    PENDING,
     add_next_record,
     find_group,
     is_due,

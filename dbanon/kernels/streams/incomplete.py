@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED, PENDING, SUPPRESSED
 from dbanon.kernels.streams.class_loss import (
     cheapest_covering_class,
     class_loss,
@@ -21,8 +21,6 @@ from dbanon.kernels.streams.counting import has_enough_records
 from dbanon.kernels.streams.nearest import insert_nearest
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
-    PENDING,
-    SUPPRESSED,
     add_diverse_records,
     add_latest_class,
     next_due,

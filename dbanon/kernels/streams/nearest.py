@@ -6,9 +6,8 @@ Distances are added up attribute by attribute over many records at a time, which
 import numpy as np
 
 from dbanon.kernels.jit import inlined_part, kernel_part
+from dbanon.kernels.streams.arrays import PENDING
 from dbanon.kernels.streams.class_loss import center_value_distance, has_ranks, seen_width, value_distance
-
-PENDING = -2
 
 BATCH_RECORDS = 512
 """Number of records whose distances are added up at a time."""

@@ -49,6 +49,26 @@ def prepend_record(t, c, clusters):
 
 
 @kernel_part
+def add_record(t, c, state, clusters, records, attributes):
+    """Add record `t`, the latest arrival, to cluster `c`, or to a new cluster if `c` is negative; return its slot.
+
+    Args:
+        t: Number of the record.
+        c: Slot of the cluster; -1 for a new one.
+        state: Counters, of which NEXT_ID and N_OPEN are updated.
+        clusters: `OpenClusterArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+    """
+    if c < 0:
+        c = open_cluster(t, state, clusters, records, attributes)
+    else:
+        widen_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+    prepend_record(t, c, clusters)
+    return c
+
+
+@kernel_part
 def insert_record(t, c, clusters):
     """Insert record `t` into the list of cluster `c` at its place in the order of arrival; bounds are not changed.
 

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, PENDING, SUPPRESSED
 from dbanon.kernels.streams.class_loss import record_distance
 from dbanon.kernels.streams.counting import count_value
-from dbanon.kernels.streams.nearest import PENDING, nearest_persons
+from dbanon.kernels.streams.nearest import nearest_persons
 from dbanon.kernels.streams.sliding_window import (
-    SUPPRESSED,
     add_class,
     add_diverse_records,
     add_next_record,
@@ -83,7 +82,7 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
                 _create_cluster(state, requirement, records, clusters)
                 _publish_group(arrival, state, requirement, records, classes, attributes, clusters)
                 for j in range(requirement.k):
-                    _remove_pending(clusters.group[j], state, records, clusters)
+                    _remove_pending(clusters.search.group_records[j], state, records, clusters)
         if records.class_ids[x] == PENDING:
             records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
             if person >= 0:
@@ -169,11 +168,11 @@ def _remove_pending(t, state, records, clusters):
 
 @kernel_part
 def _form_group(x, state, requirement, records, attributes, clusters):
-    """Write to `clusters.group` record `x` and a record of each of the nearest k - 1 persons without a cluster.
+    """Write a group to `search.group_records`: record `x` and a record of the nearest k - 1 persons without a cluster.
 
     If these have too few distinct sensitive values, the group has the nearest records with other values first, and then
     the nearest other persons. Returns whether there is a group of k persons that suffices for a class; if not, the
-    contents of `clusters.group` are undefined.
+    contents of `search.group_records` are undefined.
 
     Args:
         x: Number of the record.
@@ -183,14 +182,14 @@ def _form_group(x, state, requirement, records, attributes, clusters):
         attributes: `AttributeArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    end = state[N_ADDED]
-    others = clusters.group[1:]
+    end, search = state[N_ADDED], clusters.search
+    others = search.group_records[1:]
     number = nearest_persons(
-        x, x, end, requirement.k, records, attributes, clusters.node_distances, others, clusters.distances
+        x, x, end, requirement.k, records, attributes, search.node_distances, others, search.distances
     )
     if number < requirement.k - 1:
         return False
-    clusters.group[0] = x
+    search.group_records[0] = x
     if len(requirement.min_values) > 0:
         enough = add_diverse_records(x, number, x, end, records, requirement, attributes, others, None)
         if enough != number:
@@ -235,7 +234,7 @@ def _nearest_other_person(x, number, end, records, attributes, others):
 
 @kernel_part
 def _create_cluster(state, requirement, records, clusters):
-    """Make the persons of the current group (`clusters.group`) a permanent cluster, in place.
+    """Make the persons of the current group (`search.group_records`) a permanent cluster, in place.
 
     Their pending records are no longer marked as those of persons without a cluster.
 
@@ -250,7 +249,7 @@ def _create_cluster(state, requirement, records, clusters):
     state[N_LOOSE_PERSONS] -= requirement.k
     clusters.n_ready[c] = requirement.k
     for j in range(requirement.k):
-        person = records.people[clusters.group[j]]
+        person = records.people[clusters.search.group_records[j]]
         clusters.cluster_ids[person], clusters.members[c, j] = c, person
         t = clusters.heads[person]
         while t >= 0:
@@ -277,7 +276,7 @@ def _publish_ready(c, arrival, state, requirement, records, classes, attributes,
     n_examined = np.int64(0)
     while clusters.n_ready[c] == requirement.k:
         for j in range(requirement.k):
-            clusters.group[j] = clusters.heads[clusters.members[c, j]]
+            clusters.search.group_records[j] = clusters.heads[clusters.members[c, j]]
         n_examined += requirement.k
         if not _has_values(requirement, records, clusters):
             break
@@ -294,7 +293,7 @@ def _publish_ready(c, arrival, state, requirement, records, classes, attributes,
 def _has_values(requirement, records, clusters):
     """Return whether the current group (k records) has enough distinct values of each sensitive column.
 
-    The group is `clusters.group`. `requirement.clock` is increased, so an earlier count is lost.
+    The group is `search.group_records` of the clusters. `requirement.clock` is increased, so an earlier count is lost.
 
     Args:
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -305,7 +304,7 @@ def _has_values(requirement, records, clusters):
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
         for j in range(requirement.k):
-            number += count_value(clusters.group[j], s, requirement, records)
+            number += count_value(clusters.search.group_records[j], s, requirement, records)
         if number < requirement.min_values[s]:
             return False
     return True
@@ -313,7 +312,7 @@ def _has_values(requirement, records, clusters):
 
 @kernel_part
 def _publish_group(arrival, state, requirement, records, classes, attributes, clusters):
-    """Publish the current group (`clusters.group`) as a new class, which is not stored for reuse.
+    """Publish the current group (`search.group_records`) as a new class, which is not stored for reuse.
 
     Bounds, class numbers and counts are written; the lists of pending records are not updated here.
 
@@ -326,7 +325,7 @@ def _publish_group(arrival, state, requirement, records, classes, attributes, cl
         attributes: `AttributeArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    new, x, others = state[N_CLASSES], clusters.group[0], clusters.group[1:]
+    new, x, others = state[N_CLASSES], clusters.search.group_records[0], clusters.search.group_records[1:]
     set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
     publish_group(x, requirement.k - 1, others, new, arrival, records)
     add_class(new, arrival, False, state, classes)

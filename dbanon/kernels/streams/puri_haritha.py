@@ -8,19 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_RECENT
-from dbanon.kernels.streams.class_loss import class_loss, loss_with_record, widen_class
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_RECENT, SUPPRESSED
+from dbanon.kernels.streams.class_loss import class_loss, loss_with_record
 from dbanon.kernels.streams.open_clusters import (
     add_recent,
+    add_record,
     is_before,
     is_enough,
-    open_cluster,
-    prepend_record,
     publish_cluster,
     remove_record,
 )
 from dbanon.kernels.streams.sliding_window import (
-    SUPPRESSED,
     add_class,
     add_next_record,
     choose_class,
@@ -101,12 +99,9 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
                 for j in range(number):
                     t = search.group_records[j]
                     remove_record(t, clusters.cluster_ids[t], state, clusters, records, attributes)
-                c = open_cluster(x, state, clusters, records, attributes)
-                prepend_record(x, c, clusters)
+                c = add_record(x, np.int64(-1), state, clusters, records, attributes)
                 for j in range(number):
-                    t = search.group_records[j]
-                    widen_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
-                    prepend_record(t, c, clusters)
+                    add_record(search.group_records[j], c, state, clusters, records, attributes)
             value_set = _value_set_hash(c, clusters, value_sets, requirement.clock)
         new = state[N_CLASSES]
         forget_classes(state, state[LAST_ARRIVAL] - options.life, classes)
@@ -143,14 +138,13 @@ def _assign_record(t, state, beta, requirement, records, attributes, clusters):
         is_better = new_loss < lowest or (new_loss == lowest and target >= 0 and is_before(c, target, clusters))
         if is_better and _accepts_record(c, t, requirement, records, clusters):
             target, lowest = np.int64(c), new_loss
-    if target < 0 or (
-        state[N_OPEN] < beta and lowest > class_loss(clusters.lows[target], clusters.highs[target], attributes)
+    if (
+        target >= 0
+        and state[N_OPEN] < beta
+        and lowest > class_loss(clusters.lows[target], clusters.highs[target], attributes)
     ):
-        target = open_cluster(t, state, clusters, records, attributes)
-    else:
-        widen_class(records.values[t], clusters.lows[target], clusters.highs[target], attributes)
-    prepend_record(t, target, clusters)
-    return target
+        target = np.int64(-1)
+    return add_record(t, target, state, clusters, records, attributes)
 
 
 @kernel_part

@@ -5,7 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_PENDING, N_STORED, OLDEST_PENDING
+from dbanon.kernels.streams.arrays import (
+    LAST_ARRIVAL,
+    N_ADDED,
+    N_CLASSES,
+    N_PENDING,
+    N_STORED,
+    OLDEST_PENDING,
+    PENDING,
+    SUPPRESSED,
+)
 from dbanon.kernels.streams.class_loss import (
     begin_class,
     cheapest_covering_class,
@@ -14,9 +23,7 @@ from dbanon.kernels.streams.class_loss import (
     update_seen_ranges,
     widen_class,
 )
-from dbanon.kernels.streams.nearest import PENDING as PENDING, nearest_persons
-
-SUPPRESSED = -1
+from dbanon.kernels.streams.nearest import nearest_persons
 
 NO_LIMIT = 2**62
 """A number of records that is never reached."""

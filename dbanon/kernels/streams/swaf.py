@@ -6,12 +6,11 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, LAST_BELOW, N_ADDED, N_CLASSES, N_STORED, PARENT
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, LAST_BELOW, N_ADDED, N_CLASSES, N_STORED, PARENT, PENDING
 from dbanon.kernels.streams.class_loss import attribute_loss, value_bounds, widened_bounds
 from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, missing_column
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
-    PENDING,
     add_latest_class,
     next_due,
     publish_cheapest,

@@ -5,21 +5,19 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_STORED
-from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, loss_with_record, widen_class
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_STORED, SUPPRESSED
+from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, loss_with_record
 from dbanon.kernels.streams.open_clusters import (
+    add_record,
     can_be_enough,
     is_before,
     is_enough,
     merge_clusters,
     merged_loss,
-    open_cluster,
-    prepend_record,
     publish_cluster,
     remove_record,
 )
 from dbanon.kernels.streams.sliding_window import (
-    SUPPRESSED,
     add_latest_class,
     add_next_record,
     is_due,
@@ -139,12 +137,9 @@ def _assign_record(t, state, beta, theta, records, attributes, clusters):
             )
             if increase < lowest or (increase == lowest and is_before(c, target, clusters)):
                 target, lowest, new_loss = np.int64(c), increase, with_
-    if target < 0 or (new_loss > theta and state[N_OPEN] < beta):
-        target = open_cluster(t, state, clusters, records, attributes)
-    else:
-        widen_class(records.values[t], clusters.lows[target], clusters.highs[target], attributes)
-    prepend_record(t, target, clusters)
-    return target
+    if new_loss > theta and state[N_OPEN] < beta:
+        target = np.int64(-1)
+    return add_record(t, target, state, clusters, records, attributes)
 
 
 @kernel_part

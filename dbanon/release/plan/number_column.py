@@ -1,7 +1,7 @@
 """Define quasi-identifiers of numbers, dates and times: how they are read, and the grid of their published bounds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar
 
@@ -71,7 +71,7 @@ class NumberColumn(HashedColumn):
 
     i: int
     raw_name: str
-    say: Mapping[str, Sql]
+    say: Mapping[str, Sql] = field(hash=False)
     family: Family
     value: Sql
     type: Sql
@@ -247,14 +247,8 @@ value of the table. For 20 columns the two are equal at 60,000 records.
 
 def number_blocks(columns: Iterable[object]) -> list[list[NumberColumn]]:
     """Return the numbers among the quasi-identifiers, grouped by equal type and settings, each group in their order."""
-    groups: list[tuple[NumberColumn, list[NumberColumn]]] = []
+    groups: dict[NumberColumn, list[NumberColumn]] = {}
     for column in columns:
-        if not isinstance(column, NumberColumn):
-            continue
-        settings = replace(column, i=0, raw_name="", say={}, value=Sql(""))
-        block = next((members for shared, members in groups if shared == settings), None)
-        if block is None:
-            groups.append((settings, [column]))
-        else:
-            block.append(column)
-    return [members for _, members in groups]
+        if isinstance(column, NumberColumn):
+            groups.setdefault(replace(column, i=0, raw_name="", say={}, value=Sql("")), []).append(column)
+    return list(groups.values())

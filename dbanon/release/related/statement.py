@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dbanon.gate import related_messages, statement_check
+from dbanon.gate import messages, statement_check
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request, cluster_request_json
 from dbanon.release.plan.passthrough_column import PassthroughColumn
@@ -64,9 +64,7 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         "clustered": _clustering_sql(
             related, plans[0], [feature for features in features_by_table for feature in features], tables
         ),
-        "gate_say": related_messages.table_refusals(
-            function, related_messages.ALL_TABLES_CHECKS, related.entity.display_name
-        ),
+        "gate_say": messages.table_refusals(function, messages.ALL_TABLES_CHECKS, related.entity.display_name),
     }
     statement = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":

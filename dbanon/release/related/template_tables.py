@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.gate import related_messages, rules as gate_rules
+from dbanon.gate import messages, rules as gate_rules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request, has_rowid
@@ -203,9 +203,7 @@ def _table_view(
             key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
             published_names=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
             row_alias=gate_rules.row_alias([key_name, *published_names]),
-            say=related_messages.table_refusals(
-                table.spec.function, related_messages.TABLE_CHECKS, display_name, raw_name
-            ),
+            say=messages.table_refusals(table.spec.function, messages.TABLE_CHECKS, display_name, raw_name),
         ),
         say=_key_error_messages(table, related.entity),
     )
@@ -228,7 +226,7 @@ def _sensitive_view(table: RelatedTable, column: str) -> dict[str, Sql]:
         "name": name,
         "text": Sql(f"CAST({value} AS VARCHAR)"),
         "metric": text(f"l_diversity:{table.display_name}.{column}"),
-        "say": related_messages.diversity_refusal(table.spec.function, table.display_name, column),
+        "say": messages.diversity_refusal(table.spec.function, table.display_name, column),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from dbanon.algorithms.streams import StreamAlgorithm, streams
+from dbanon.algorithms.streams import streams
 from dbanon.errors.example import Example
 from dbanon.release.streams import plan
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
@@ -27,29 +27,21 @@ _EXAMPLES = {
 }
 
 
-def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
-    """Yield the three table functions of a stream algorithm: NAME, NAME_classes and NAME_metrics."""
-    example_arguments = ", ".join(
-        {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
-        for p in algorithm.parameters
-        if p.example
-    )
-    for ending, kind in KIND_BY_ENDING.items():
-        yield TableFunction(
-            algorithm.name + ending,
-            ("tbl",),
-            algorithm.parameters,
-            f"{algorithm.title}. {_DESCRIPTIONS[kind]}",
-            partial(plan.stream_sql, algorithm, kind),
-            Example(_EXAMPLES[kind].format(algorithm.name + ending, example_arguments)),
-            stream_algorithm=algorithm.name,
-        )
-
-
 def _stream_functions() -> Iterator[TableFunction]:
-    """Yield the table functions of all stream algorithms, three per algorithm."""
+    """Yield the table functions of all stream algorithms, three each: NAME, NAME_classes and NAME_metrics."""
+    example_values = {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}
     for algorithm in streams():
-        yield from _algorithm_functions(algorithm)
+        example_arguments = ", ".join(example_values.get(p.name, p.example) for p in algorithm.parameters if p.example)
+        for ending, kind in KIND_BY_ENDING.items():
+            yield TableFunction(
+                algorithm.name + ending,
+                ("tbl",),
+                algorithm.parameters,
+                f"{algorithm.title}. {_DESCRIPTIONS[kind]}",
+                partial(plan.stream_sql, algorithm, kind),
+                Example(_EXAMPLES[kind].format(algorithm.name + ending, example_arguments)),
+                stream_algorithm=algorithm.name,
+            )
 
 
 FUNCTIONS = _stream_functions

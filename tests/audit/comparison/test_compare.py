@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
+from dbanon.algorithms.base.published_clusters import CLUSTER_METRICS
 
 NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]  # it has a test of its own
 

@@ -13,7 +13,7 @@ from support.pseudonyms import SECRET
 
 import dbanon
 from dbanon import errors
-from dbanon.gate import pseudonym_key
+from dbanon.gate import pseudonyms
 from dbanon.release.spec import resolve
 from dbanon.runtime import secret_keys
 
@@ -43,8 +43,8 @@ def test_gate_and_release_read_equal_keys(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "own.key").write_text(written_spelling, "ascii")
     for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
-        assert pseudonym_key.read_key(reference) == secret_keys.find_key(reference).secret
-        is_same = pseudonym_key.fingerprint(reference) == pseudonym_key.fingerprint("env:DBANON_KEY")
+        assert pseudonyms.read_key(reference) == secret_keys.find_key(reference).secret
+        is_same = pseudonyms.fingerprint(reference) == pseudonyms.fingerprint("env:DBANON_KEY")
         assert is_same == (spelling != "longer")
 
 
@@ -66,7 +66,7 @@ def test_gate_refuses_invalid_pseudonym_key(
     for name, output in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
         monkeypatch.setenv(name, output)
     with pytest.raises(error) as caught:
-        pseudonym_key.read_key(reference)
+        pseudonyms.read_key(reference)
     assert SECRET[:62] not in str(caught.value)
 
 

@@ -17,7 +17,7 @@ from support.algorithms import PLAIN
 from support.tables import create_table, encode_records, large
 
 import dbanon
-from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
+from dbanon.algorithms.base.published_clusters import CLUSTER_METRICS
 
 NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]
 """Metrics that compare() and releases have in common."""
