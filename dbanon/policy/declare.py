@@ -9,7 +9,7 @@ from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS, parse_transfor
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, text
 from dbanon.table_functions import parameters
 from dbanon.table_functions.parameter_types import Codes
 
@@ -52,24 +52,42 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
                 raise errors.ConflictingRolesError(
                     "declare", source.shown, column, [r["role"] for r in rows if r["column_name"] == column]
                 )
-        schema.create(connection, source.home)
-        if not catalog.has_table(cursor, source.home, "policy"):
-            raise errors.ReadOnlyDatabaseError("declare", source.home)
-        policy_table = qualified(source.home, catalog.SCHEMA, "policy")
-        cursor.execute("BEGIN")
-        if source.foreign is not None:
-            attached_databases.record_identity("declare", cursor, source.database, source.foreign)
-        for policy_row in stored_policy.policy_rows(source, cursor):
-            if fold_case(policy_row.declared.column) in {fold_case(c) for c in declared}:
-                cursor.execute(
-                    f"DELETE FROM {policy_table} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-                    [policy_row.schema_name, policy_row.table_name, policy_row.declared.column],
-                )
-        for new_row in rows:
-            column_list = ", ".join(identifier(n) for n in new_row)
-            values = ", ".join(_cell_literal(v) for v in new_row.values())
-            cursor.execute(f"INSERT INTO {policy_table} ({column_list}) VALUES ({values})")
-        cursor.execute("COMMIT")
+        policy_table = schema.writable_table("declare", connection, cursor, source.home, "policy")
+        with session.transaction(cursor):
+            if source.foreign is not None:
+                attached_databases.record_identity("declare", cursor, source.database, source.foreign)
+            for policy_row in stored_policy.policy_rows(source, cursor):
+                if fold_case(policy_row.declared.column) in {fold_case(c) for c in declared}:
+                    delete_row(cursor, policy_table, policy_row)
+            for new_row in rows:
+                insert_row(cursor, policy_table, new_row)
+
+
+def delete_row(cursor: Any, policy_table: Sql, row: stored_policy.PolicyRow) -> None:
+    """Delete a row of a table of policies; `policy_table` is the qualified name of the table."""
+    cursor.execute(
+        f"DELETE FROM {policy_table} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+        [row.schema_name, row.table_name, row.declared.column],
+    )
+
+
+def insert_row(cursor: Any, policy_table: Sql, cells: Mapping[str, Any]) -> None:
+    """Insert a row with these cells, by column, into a table of policies; `policy_table` is its qualified name."""
+    values = join_sql(map(_cell_literal, cells.values()))
+    cursor.execute(f"INSERT INTO {policy_table} ({join_sql(map(identifier, cells))}) VALUES ({values})")
+
+
+def row_cells(schema_name: str, table_name: str, declared: stored_policy.DeclaredColumn) -> dict[str, Any]:
+    """Return the cells of the row of dbanon.policy that declares a column of a table, for `insert_row`."""
+    settings = {name: getattr(declared.settings, name) for name in column_roles.STORED_SETTINGS}
+    settings["settings"] = dict(declared.settings.settings)
+    return {
+        "schema_name": schema_name,
+        "table_name": table_name,
+        "column_name": declared.column,
+        "role": declared.role,
+        **{name: value for name, value in settings.items() if value not in (None, (), {})},
+    }
 
 
 def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:

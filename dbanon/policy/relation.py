@@ -6,7 +6,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.runtime import session
 from dbanon.source import catalog, schema, stored_policy, stored_relation
-from dbanon.sqltext.quote import Sql, join_sql, qualified, text
+from dbanon.sqltext.quote import Sql, join_sql, text
 from dbanon.table_functions.parameter_types import Key
 from dbanon.table_functions.parameters import format_value
 
@@ -50,24 +50,20 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
             raise errors.InvalidArgumentError("relate", "key", str(Key()), format_value(key)) from None
         child_key = [child.column("relate", a, "key") for a, _ in column_pairs]
         people_key = [people.column("relate", b, "key") for _, b in column_pairs]
-        schema.create(connection, child.home)
-        if not catalog.has_table(cursor, child.home, "relation"):
-            raise errors.ReadOnlyDatabaseError("relate", child.home)
-        relation_table = qualified(child.home, catalog.SCHEMA, "relation")
-        cursor.execute("BEGIN")
-        for row in stored_relation.relation_rows(cursor, child.home):
-            if row.is_about(child, people):
-                condition = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
-                cursor.execute(
-                    f"DELETE FROM {relation_table} WHERE {condition}",
-                    [row.schema, row.table, row.entity_schema, row.entity],
-                )
+        relation_table = schema.writable_table("relate", connection, cursor, child.home, "relation")
         key_parts = (*stored_policy.policy_key(child), *stored_policy.policy_key(people))
         values: list[Sql] = [text(part) for part in key_parts]
         values += [_list_literal(child_key), _list_literal(people_key) if people_key != child_key else Sql("NULL")]
         columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"
-        cursor.execute(f"INSERT INTO {relation_table} ({columns}) VALUES ({join_sql(values)})")
-        cursor.execute("COMMIT")
+        with session.transaction(cursor):
+            for row in stored_relation.relation_rows(cursor, child.home):
+                if row.is_about(child, people):
+                    condition = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
+                    cursor.execute(
+                        f"DELETE FROM {relation_table} WHERE {condition}",
+                        [row.schema, row.table, row.entity_schema, row.entity],
+                    )
+            cursor.execute(f"INSERT INTO {relation_table} ({columns}) VALUES ({join_sql(values)})")
 
 
 def _list_literal(names: Sequence[str]) -> Sql:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from dbanon import errors
 from dbanon.cli.commands.role_questions import (
     WIDTH,
     Proposal,
@@ -16,8 +15,10 @@ from dbanon.cli.commands.role_questions import (
     profile_proposals,
 )
 from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.policy.declare import delete_row, insert_row, row_cells
+from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, missing_codes, schema, stored_policy
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
+from dbanon.sqltext.quote import join_sql, one_line, qualified, text
 
 
 @dataclass(frozen=True)
@@ -268,35 +269,18 @@ def _write_policy(
     Raises:
         ReadOnlyDatabaseError: The database is read-only.
     """
-    schema.create(con.duckdb_connection, source.home)
-    if not catalog.has_table(con, source.home, "policy"):
-        raise errors.ReadOnlyDatabaseError("init", source.home)
-    policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
-    con.execute("BEGIN")
-    try:
+    policies = schema.writable_table("init", con.duckdb_connection, con, source.home, "policy")
+    hierarchies = qualified(source.home, catalog.SCHEMA, "hierarchy")
+    with session.transaction(con):
         if source.foreign is not None:
             attached_databases.record_identity("init", con, source.database, source.foreign)
         for row in old:
-            con.execute(
-                f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
-                [row.schema_name, row.table_name, row.declared.column],
-            )
+            delete_row(con, policies, row)
         for p in declared:
             if p.build is not None and p.hierarchy is not None:
                 con.execute(f"INSERT INTO {hierarchies} {p.build.rows(p.hierarchy, source, p.column)}")
-        con.execute(_insert_sql(policies, source, declared))
-        con.execute("COMMIT")
-    except Exception:
-        con.execute("ROLLBACK")
-        raise
-
-
-def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
-    """Return the INSERT statement for the policy rows of all columns that get a role."""
-    names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "rounding", "missing_codes")
-    rows = []
-    for p in declared:
-        cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
-        codes = f"[{join_sql(map(text, p.missing))}]" if p.missing else "NULL"
-        rows.append(f"({join_sql(literal(v) for v in cells)}, {codes})")
-    return f"INSERT INTO {policies} ({join_sql(map(identifier, names))}) VALUES {join_sql(rows)}"
+            settings = stored_policy.Settings(
+                hierarchy=p.hierarchy, top=p.top, rounding=p.grid, missing_codes=p.missing
+            )
+            column = stored_policy.DeclaredColumn(p.column, str(p.role), settings)
+            insert_row(con, policies, row_cells(*stored_policy.policy_key(source), column))

@@ -14,13 +14,12 @@ from dbanon.integrations.spark.database_policy import DatabasePolicy, database_p
 from dbanon.integrations.spark.session_call import quoted_name
 from dbanon.integrations.spark.table_names import duckdb_parts
 from dbanon.policy import policy_files
-from dbanon.policy.declare import declare
+from dbanon.policy.declare import declare, insert_row, row_cells
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.source import schema, stored_policy
 from dbanon.source.catalog import SCHEMA
-from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import identifier
+from dbanon.sqltext.quote import Sql, identifier
 
 _EMPTY = "columns of a DataFrame"
 _GIVEN = "rows that are given"
@@ -97,8 +96,11 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
             if not source.name:
                 raise errors.PolicyNameMissingError(_FUNCTION, path.name)
             stored = database_policy(path, source.name)
-            _insert(con, "policy", _policy_rows(con, source.display_name, stored.declared))
-            _insert(con, "hierarchy", stored.hierarchies)
+            for row in stored.declared:
+                insert_row(con.raw, Sql(f"{SCHEMA}.policy"), row_cells("main", source.display_name, row))
+            con.raw.register(_GIVEN, stored.hierarchies)
+            con.raw.execute(f"INSERT INTO {SCHEMA}.hierarchy BY NAME FROM {identifier(_GIVEN)}")
+            con.raw.unregister(_GIVEN)
             table_columns = stored.columns
         elif source.policy is not None:
             roles, is_by_table = _roles(source)
@@ -124,24 +126,6 @@ def _database_path(policy: Any) -> Path | None:
     if not path.is_file():
         raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is not a file")
     return None if path.suffix.lower() in (".toml", ".csv") else path
-
-
-def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:
-    """Return declared columns as rows of dbanon.policy about the table `table` of the schema main."""
-    form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
-    rows = [
-        {"schema_name": "main", "table_name": table, "column_name": row.column, "role": row.role}
-        | {name: value for name, value in vars(row.settings).items() if name in form.names and value not in (None, ())}
-        for row in declared
-    ]
-    return pa.Table.from_pylist(rows, form)
-
-
-def _insert(con: Connection, table: str, rows: pa.Table) -> None:
-    """Insert rows into the table `table` of the schema dbanon, matching columns by name."""
-    con.raw.register(_GIVEN, rows)
-    con.raw.execute(f"INSERT INTO {SCHEMA}.{table} BY NAME FROM {identifier(_GIVEN)}")
-    con.raw.unregister(_GIVEN)
 
 
 # --- roles by column, files and rows -----------------------------------------------------------------------
