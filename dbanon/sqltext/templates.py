@@ -6,8 +6,6 @@ comments of a template, `--` lines above a relation, are part of the text; `dban
 them from the statement that runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
