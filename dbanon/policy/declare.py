@@ -57,7 +57,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
             if source.foreign is not None:
                 attached_databases.record_identity("declare", cursor, source.database, source.foreign)
             for policy_row in stored_policy.policy_rows(source, cursor):
-                if fold_case(policy_row.declared.column) in {fold_case(c) for c in declared}:
+                if fold_case(policy_row.column) in {fold_case(c) for c in declared}:
                     delete_row(cursor, policy_table, policy_row)
             for new_row in rows:
                 insert_row(cursor, policy_table, new_row)
@@ -67,7 +67,7 @@ def delete_row(cursor: Any, policy_table: Sql, row: stored_policy.PolicyRow) -> 
     """Delete a row of a table of policies; `policy_table` is the qualified name of the table."""
     cursor.execute(
         f"DELETE FROM {policy_table} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-        [row.schema_name, row.table_name, row.declared.column],
+        [row.schema_name, row.table_name, row.column],
     )
 
 

@@ -225,7 +225,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
             resolved = catalog.resolve_source(
                 "anonymize", table, con.duckdb_connection.cursor(), catalog.SearchPath.from_connection(con), {}
             )
-            roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
+            roles = [(row.column, row.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
             name = f"{resolved.table}_release"
             release = table_text(resolved.schema, name)

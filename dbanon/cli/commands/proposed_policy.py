@@ -101,7 +101,7 @@ def _keep_missing_codes(
     profile() reads declared codes as NULL, so it does not find them again. A code that is not a value of the column's
     type, such as one of a column that has since been converted, is dropped.
     """
-    codes = {source.spelled(row.declared.column): row.declared.settings.missing_codes for row in old}
+    codes = {source.spelled(row.column): row.settings.missing_codes for row in old}
 
     def is_true(condition: str) -> bool:
         (value,) = con.execute(f"SELECT {condition}").fetchone()
@@ -150,7 +150,7 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
             change = f"{column} is withheld without a role"
         else:
             con.execute(statement)
-            rows = {row.declared.column: row.declared.role for row in stored_policy.policy_rows(source, con)}
+            rows = {row.column: row.role for row in stored_policy.policy_rows(source, con)}
             changed_proposals = [q for q in remaining if rows.get(q.column) != q.role]
             remaining = [
                 replace(q, role=rows[q.column]) if q in changed_proposals else q for q in remaining if q.column in rows

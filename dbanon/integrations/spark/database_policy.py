@@ -95,7 +95,7 @@ def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[D
             return source, applicable_policy(_FUNCTION, source, cursor, path, current_session).declared
         database, schema, table = [path.database, "main"][: 3 - len(parts)] + list(parts)
         source = catalog.Source(name, Sql(""), {}, database, schema, table)
-        return source, tuple(row.declared for row in stored_policy.policy_rows(source, cursor))
+        return source, tuple(stored_policy.policy_rows(source, cursor))
 
 
 def _hierarchies(con: Connection) -> pa.Table:

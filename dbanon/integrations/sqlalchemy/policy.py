@@ -106,8 +106,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             for name, role in model.items():
                 label = f"{table.description}.{name}"
                 source_column = source.column("declare_models", name, "the model")
-                stored_rows = [r for r in policy_rows if names.fold_case(r.declared.column) == names.fold_case(name)]
-                stored_roles = [stored_role(r.declared) for r in stored_rows]
+                stored_rows = [r for r in policy_rows if names.fold_case(r.column) == names.fold_case(name)]
+                stored_roles = [stored_role(r) for r in stored_rows]
                 if role is None:
                     without_role.append(label)
                 elif not stored_rows:
@@ -118,8 +118,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                     deletes += [(source, r) for r in stored_rows]
                     inserts.append((source, source_column, role))
             columns_with_role = {names.fold_case(name) for name, role in model.items() if role is not None}
-            stale_rows = [r for r in policy_rows if names.fold_case(r.declared.column) not in columns_with_role]
-            removed += [f"{table.description}.{r.declared.column}" for r in stale_rows]
+            stale_rows = [r for r in policy_rows if names.fold_case(r.column) not in columns_with_role]
+            removed += [f"{table.description}.{r.column}" for r in stale_rows]
             deletes += [(source, r) for r in stale_rows]
         if write and (deletes or inserts):
             _write_policy(connection, cursor, deletes, inserts)
@@ -241,4 +241,4 @@ def stored_role(declared: DeclaredColumn) -> Role:
 
 def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
     """Return the roles in rows of the policy, by folded column name."""
-    return {names.fold_case(row.declared.column): stored_role(row.declared) for row in rows}
+    return {names.fold_case(row.column): stored_role(row) for row in rows}

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from dbanon import errors
-from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, can_plan
 from dbanon.source.catalog import Cursor
-from dbanon.source.stored_policy import person_columns
+from dbanon.source.stored_policy import PolicyRow, person_columns
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
@@ -34,7 +34,7 @@ def count_spellings_sql(source: Sql, column: str, normalized: Sql = NORMALIZED_V
 
 
 def problem_values(
-    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
+    relation: DeclaredRelation, rows: Iterable[PolicyRow], cursor: Cursor
 ) -> Iterator[dict[str, object]]:
     """Yield template values of policy_problems.sql that count spellings in the person column of a relation.
 
@@ -48,7 +48,7 @@ def problem_values(
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
-    person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
+    person_names = person_columns((row.column, row.role, dict(row.settings.settings)) for row in existing_rows)
     person = next((row for row in existing_rows if [row.column] == person_names), None)
     if person is None or not has_spellings(types[fold_case(person.column)][1]):
         return
@@ -57,10 +57,12 @@ def problem_values(
         return
     yield {
         "database": text(person.database),
-        "schema": text(person.schema),
-        "table": text(person.table),
+        "schema": text(person.schema_name),
+        "table": text(person.table_name),
         "column": text(person.column),
-        "problem": error_sql(errors.PersonSpellingsError(person.table, person.column, sql_placeholder("repeated"))),
+        "problem": error_sql(
+            errors.PersonSpellingsError(person.table_name, person.column, sql_placeholder("repeated"))
+        ),
         "statement": Sql("NULL"),
         "count": query,
     }

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from dbanon import errors
 from dbanon.policy.checks.person_spellings import count_spellings_sql, has_spellings
-from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, can_plan
 from dbanon.source.catalog import Cursor
+from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
@@ -34,7 +35,7 @@ def unify_statement(table: Sql, column: str) -> str:
 
 
 def problem_values(
-    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
+    relation: DeclaredRelation, rows: Iterable[PolicyRow], cursor: Cursor
 ) -> Iterator[dict[str, object]]:
     """Yield template values of policy_problems.sql that count spellings in each sensitive column of a relation.
 
@@ -57,10 +58,10 @@ def problem_values(
         statement = unify_statement(relation.table, name) if relation.table and type_ == "VARCHAR" else None
         yield {
             "database": text(row.database),
-            "schema": text(row.schema),
-            "table": text(row.table),
+            "schema": text(row.schema_name),
+            "table": text(row.table_name),
             "column": text(row.column),
-            "problem": error_sql(errors.ValueSpellingsError(row.table, row.column, sql_placeholder("repeated"))),
+            "problem": error_sql(errors.ValueSpellingsError(row.table_name, row.column, sql_placeholder("repeated"))),
             "statement": Sql("NULL") if statement is None else text(statement),
             "count": query,
         }

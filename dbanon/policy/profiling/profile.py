@@ -62,7 +62,7 @@ def profile_sql(call: Call) -> Sql:
     """
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
-    source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
+    source = missing_codes.without_codes(source, rows, call.holds)
     function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
     hierarchies = _available_hierarchies(call, source)
     compared = table_problems.template_values(source)

@@ -79,7 +79,7 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow], hierarc
         is the beginning of the statement that deletes rows with a text, `century` moves dates by 100 years. The last
         three are NULL for a source that is not a table.
     """
-    rows = {str(source.spelled(row.declared.column)): row for row in declared}
+    rows = {str(source.spelled(row.column)): row for row in declared}
     names = frozenset(hierarchies)
     births, others = _birth_and_other_dates(source)
     pieces = []
@@ -118,8 +118,4 @@ def _calendar_statement(
     )
     if (row := rows.get(column)) is None:
         return statement
-    key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-    return (
-        f"{statement}; UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET hierarchy = {text(name)} "
-        f"WHERE (schema_name, table_name, column_name) = ({key})"
-    )
+    return f"{statement}; UPDATE {row.policy_table} SET hierarchy = {text(name)} WHERE {row.condition}"
