@@ -367,13 +367,7 @@ def pair_column(call: Call, source: Source, pair: PairSpec) -> PairedColumn:
             uncovered_call=text("" if hierarchy is None else uncovered_values_call(source.shown, column, requested)),
             no_values=error_sql(errors.ColumnAllNullError(function, source.shown, column)),
         ),
-        value=reading.value,
-        step=reading.step,
-        is_averaged=reading.is_averaged,
-        is_moment=reading.is_moment,
-        text_type=reading.text_type,
-        unit_us=reading.unit_us,
-        day_end=reading.day_end,
+        **vars(reading),
     )
 
 
