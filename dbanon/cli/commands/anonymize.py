@@ -30,7 +30,7 @@ from dbanon.cli.commands.release_advice import (
     release_advice,
 )
 from dbanon.cli.commands.review import print_file_review
-from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.options.connection_options import memory_arguments, memory_options
 from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.connection_options import memory_options
 from dbanon.cli.options.name_completion import complete_algorithms, complete_tables
 from dbanon.cli.options.parameters import add_parameter, parse_assignment
 from dbanon.cli.terminal.common import (

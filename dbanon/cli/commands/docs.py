@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.cli.terminal.common import AS_JSON, REPLACE, errors_as_messages, print_result
-from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import did_you_mean, renamed_names
 
 if TYPE_CHECKING:

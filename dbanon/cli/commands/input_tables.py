@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.ledger.releases import TABLES
 from dbanon.policy.column_names.category_names import is_category_name
 from dbanon.runtime import csv_lines, input_files, session

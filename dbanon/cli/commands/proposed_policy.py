@@ -14,7 +14,7 @@ from dbanon.cli.commands.role_questions import (
     print_wrapped,
     profile_proposals,
 )
-from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.policy.declare import delete_row, insert_row, row_cells
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, missing_codes, schema, stored_policy

@@ -9,7 +9,7 @@ import click
 
 from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import policy_reviews, print_on_stderr, print_review as show_review
-from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.connection_options import memory_options
 from dbanon.cli.options.name_completion import complete_columns, complete_releases, complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,
