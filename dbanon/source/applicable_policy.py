@@ -6,12 +6,15 @@ if policy rows that match no table may be about the source, the call is refused.
 """
 
 import itertools
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.warnings import PolicyWarning
 from dbanon.runtime.session import Session
-from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
+from dbanon.source import attached_databases, catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import (
@@ -24,6 +27,7 @@ from dbanon.source.governed_tables import (
 )
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
 
@@ -63,7 +67,7 @@ def applicable_policy(
         if view[0] != TEMPORARY and not names.is_file(source.table):
             tables_read[source.place] = dict(source.columns)
         databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in tables_read)
-        unmatched_policy.check_unmatched_rows(function, tables_read, cursor, databases, local_relations.names)
+        check_unmatched_rows(function, tables_read, cursor, databases, local_relations.names)
     checked_tables = _stored_tables(source, scans)
     if view[0] != TEMPORARY and (source.is_table or mentions is not None):
         state = transaction_check.catalog_state(cursor, checked_tables, mentions, local_relations.own_macros(mentions))
@@ -204,3 +208,86 @@ def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_polic
     if check is None:
         return policy
     return policy._replace(fingerprint_sql=Sql(f"(CASE WHEN {check} THEN {policy.fingerprint_sql} END)"))
+
+
+@dataclass(frozen=True)
+class UnmatchedRows:
+    """Policy rows with one stored table name that matches no table, and the columns that they declare."""
+
+    schema_name: str
+    table_name: str
+    columns: tuple[str, ...]
+
+
+def check_unmatched_rows(
+    function: str,
+    tables: Mapping[attached_databases.Place, Iterable[str]],
+    cursor: Any,
+    databases: Iterable[str],
+    local_names: Collection[str],
+) -> None:
+    """Refuse a source without a policy if policy rows under another table name may be about it.
+
+    Only policy rows whose table name matches no table are examined, for example those of a table that was renamed.
+    They may be about a table if most of their columns are columns of it. If `tables` is not empty, all other unmatched
+    rows are reported by a PolicyWarning, one per database.
+
+    Args:
+        function: The table function or command, for messages.
+        tables: The columns of the source and of the tables that it reads, by place. None of them has a policy.
+        cursor: A cursor that sees committed objects.
+        databases: Databases whose policy may be about the tables.
+        local_names: Folded names of relations that only the caller's connection sees; rows with such a name match.
+
+    Raises:
+        UnmatchedPolicyError: More than half of the columns in the unmatched rows of one table name are columns of one
+            of `tables`.
+    """
+    for database in databases:
+        unmatched = list(unmatched_rows(cursor, database, local_names))
+        for rows in unmatched:
+            stored, row_columns = (rows.schema_name, rows.table_name), set(map(names.fold_case, rows.columns))
+            for place, columns in tables.items():
+                if 2 * len(row_columns & set(map(names.fold_case, columns))) > len(row_columns):
+                    key = (
+                        place[1:]
+                        if attached_databases.database_kind(cursor, place[0]) is None
+                        else attached_databases.policy_key(place)
+                    )
+                    raise errors.UnmatchedPolicyError(function, ".".join(place), database, stored, key)
+        if unmatched and tables:
+            table_names = ", ".join(repr(rows.table_name) for rows in unmatched[:5])
+            warnings.warn(
+                f"{function}: rows of {database}.dbanon.policy for {table_names} match no table, and "
+                f"{'.'.join(list(tables)[-1])} has no policy. Hint: FROM policy_problems() lists them; correct the "
+                "names or delete the rows.",
+                PolicyWarning,
+                stacklevel=2,
+            )
+
+
+def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()) -> Iterator[UnmatchedRows]:
+    """Yield the policy rows of a database, grouped by schema and table name, that match no table or view there.
+
+    Rows about a table in an attached database of another system, or about a recorded one that is not attached, are
+    omitted. `local_names` are relations that only the caller's connection sees; they count as tables.
+    """
+    if not catalog.has_table(cursor, database, "policy"):
+        return
+    stored = cursor.execute(
+        qualify_builtins(
+            "SELECT schema_name, table_name, list(column_name ORDER BY column_name COLLATE POSIX ASC) "
+            f"FROM {qualified(database, catalog.SCHEMA, 'policy')} GROUP BY ALL ORDER BY ALL ASC"
+        )
+    ).fetchall()
+    if not stored:
+        return
+    places = [*catalog.relations(cursor, database), *((database, "main", name) for name in local_names)]
+    for schema_name, table_name, columns in stored:
+        if any(stored_policy.row_matches(place, schema_name, table_name) for place in places):
+            continue
+        if attached_databases.tables_named_by_row(
+            cursor, schema_name, table_name
+        ) or attached_databases.has_recorded_database(cursor, database, table_name):
+            continue
+        yield UnmatchedRows(schema_name, table_name, tuple(columns))

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime.session import builtin_cursor
-from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
+from dbanon.source import attached_databases, catalog, mysql, postgres, stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.view_mentions import Mentions, temporary_views, text_mentions
 from dbanon.sqltext import names
@@ -107,7 +107,7 @@ def governed_dependencies(place: Place, cursor: Any, home: str) -> Iterator[str]
     Nothing is yielded if the system does not report what is read. `place` is database, schema and name of the view or
     table; `home` is the database that may have the policy of tables in other systems.
     """
-    for table_read in view_dependencies.tables_read(cursor, place, parents=True):
+    for table_read in tables_read(cursor, place, parents=True):
         if has_policy(table_read, cursor, home):
             yield ".".join(table_read)
 
@@ -172,3 +172,17 @@ def has_policy(place: Place, cursor: Any, home: str) -> bool:
     table_name = ".".join(place)
     foreign = attached_databases.foreign_source(table_name, cursor, place, home)
     return bool(stored_policy.policy_rows(catalog.Source(table_name, Sql(""), {}, *place, foreign=foreign), cursor))
+
+
+def tables_read(cursor: Any, place: attached_databases.Place, parents: bool = False) -> list[attached_databases.Place]:
+    """Return the tables that a view of another system reads, also through other views, and the partitions of a table.
+
+    Partitions are found in PostgreSQL only, and with `parents` also the tables of which the relation is a partition.
+    The relation itself is not included. Empty for DuckDB and SQLite, which do not report this.
+
+    `place` is database, schema and name of the view or table.
+    """
+    kind = attached_databases.database_kind(cursor, place[0])
+    if kind == "postgres":
+        return postgres.tables_read(cursor, place, parents)
+    return mysql.tables_read(cursor, place) if kind == mysql.KIND else []

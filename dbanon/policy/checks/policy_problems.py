@@ -12,7 +12,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy import column_roles, missing_codes
-from dbanon.policy.checks import person_spellings, relation_problems, singling_out, undone_limits, value_spellings
+from dbanon.policy.checks import relation_problems, singling_out, spellings, undone_limits
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.profiling import repeated_identifiers
@@ -61,8 +61,12 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
                 problem_rows.append(_problem_row(candidate.declared, candidate.problem))
             else:
                 counted_problems.append(repeated_identifiers.problem_values(candidate))
-        for check in (singling_out, person_spellings, value_spellings):
-            counted_problems += check.problem_values(relation, rows, call.cursor)
+        for check in (
+            singling_out.problem_values,
+            spellings.person_problem_values,
+            spellings.value_problem_values,
+        ):
+            counted_problems += check(relation, rows, call.cursor)
         limits += undone_limits.problem_values(relation, rows, call.cursor, partial(_hierarchy, call, rows[0]))
     problems_of_relations = [
         relation_problem
