@@ -8,7 +8,6 @@ from dbanon import errors
 from dbanon.audit import anonymity, column_pairs, release_lookup
 from dbanon.audit.column_pairs import PairedColumn, PairSpec
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
@@ -263,10 +262,7 @@ def _release_columns(
         UnknownColumnError: The release does not have a named column.
     """
     if requested is None:
-        for row in declared:
-            if row.role.lower() not in ROLES:
-                raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
-        names = [fold_case(row.column) for row in declared if row.role.lower() == role]
+        names = [fold_case(name) for name in column_pairs.columns_with_role(source, declared, role)]
         return tuple(name for name in release.columns if fold_case(name) in names)
     return tuple(release.column(function, name, role) for name in requested)
 

@@ -78,7 +78,7 @@ def applicable_policy(
     policy = policy if temporary_policy is None else temporary_policy.policy
     if view[0] != TEMPORARY:
         checked_tables = checked_tables or frozenset({source.place})
-    return _with_check(policy, _renamed_table_check(function, source, checked_tables, cursor))
+    return _with_check(policy, renamed_table_check(function, source.shown, checked_tables, cursor))
 
 
 class _LocalRelations:
@@ -189,7 +189,7 @@ def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)
 
 
-def _renamed_table_check(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
+def renamed_table_check(function: str, source_name: str, tables: Collection[Place], cursor: Any) -> Sql | None:
     """Return a SQL condition that raises an error if one of the tables is a governed table under another name.
 
     A governed table has policy rows; in the caller's transaction it may have been renamed. None if the databases of
@@ -197,7 +197,7 @@ def _renamed_table_check(function: str, source: Source, tables: Collection[Place
     """
     databases = sorted({place[0] for place in tables})
     numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
-    return transaction_check.no_renamed_table_sql(function, source.shown, tables, numbers) if numbers else None
+    return transaction_check.no_renamed_table_sql(function, source_name, tables, numbers) if numbers else None
 
 
 def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:

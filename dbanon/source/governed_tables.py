@@ -49,11 +49,30 @@ def governed_tables(
         raise errors.SourceNotResolvedError(
             function, "the query", "cannot be bound by DuckDB", "run the query on its own to see why"
         )
+    with builtin_cursor(connection) as cursor:
+        return governed_names_read(function, "the query", query, scans, connection, cursor)
+
+
+def governed_names_read(
+    function: str, source_name: str, query: str, scans: tuple[Scan, ...], connection: Any, cursor: Any
+) -> list[str]:
+    """Return the names of the tables and views with a policy that a query reads, whose plan reads `scans`.
+
+    Args:
+        function: The calling function, for messages.
+        source_name: The name of the query, for messages.
+        query: The query.
+        scans: What its plan reads.
+        connection: The connection of the query, which has its temporary views.
+        cursor: A cursor that sees committed objects.
+
+    Raises:
+        DatabaseReadAsFileError: A scan reads a DuckDB database as a file.
+    """
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     temporary = temporary_views(connection)
-    with builtin_cursor(connection) as cursor:
-        view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
-        return list(dict.fromkeys([*view_names, *governed_scans(function, "the query", scans, cursor, home)]))
+    view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
+    return list(dict.fromkeys([*view_names, *governed_scans(function, source_name, scans, cursor, home)]))
 
 
 def governed_scans(function: str, source_name: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
