@@ -70,13 +70,11 @@ def recognized_error(error: BaseException, functions: Collection[str] = ()) -> D
 def error_patterns() -> tuple[tuple[type[DbanonError], re.Pattern[str]], ...]:
     """Return (class, compiled message pattern) of every error class that has a pattern, in the order of precedence."""
     error_classes = {k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, DbanonError)}
-    patterns = [(k, k.pattern() or _template_pattern(k.message)) for k in error_classes]
+    patterns = [
+        (k, k.pattern() or ".*".join(re.escape(part) for part, *_ in Formatter().parse(k.message)))
+        for k in error_classes
+    ]
     patterns.sort(key=lambda pair: (_OUTCOME_ORDER.index(pair[0].outcome), -len(pair[1]), pair[0].__name__))
     return tuple(
         (k, re.compile(pattern, re.DOTALL)) for k, pattern in patterns if len(pattern) >= _MIN_LENGTHS.get(k.outcome, 1)
     )
-
-
-def _template_pattern(message: str) -> str:
-    """Return a regular expression for all messages of a template; "" for an empty one."""
-    return ".*".join(re.escape(part) for part, *_ in Formatter().parse(message))

@@ -145,7 +145,10 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
         column, problem, statement = problems[0]
         p = next((p for p in remaining if p.column == column), None)
         if p is not None and p.role == "identifier" and not p.is_key:
-            _withhold(con, source, p)
+            con.execute(
+                f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+                [*stored_policy.policy_key(source), column],
+            )
             remaining.remove(p)
             change = f"{column} is withheld without a role"
         else:
@@ -160,15 +163,6 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
             )
         print_wrapped(f"{change}, because of {problem}")
     return remaining
-
-
-def _withhold(con: Any, source: catalog.Source, p: Proposal) -> None:
-    """Delete the policy row of a column."""
-    con.execute(
-        f"DELETE FROM {qualified(source.home, catalog.SCHEMA, 'policy')} "
-        "WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-        [*stored_policy.policy_key(source), p.column],
-    )
 
 
 def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:

@@ -208,7 +208,20 @@ def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row:
     columns = catalog.columns_of(call.cursor, tables[0])
     types = {names.fold_case(c): type_ for c, type_ in columns.items()}
     if names.fold_case(row.column) in types:
-        return _code_problems(call, row, types[names.fold_case(row.column)])
+        type_ = types[names.fold_case(row.column)]
+        return [
+            str(
+                errors.UnsupportedSettingError(
+                    "dbanon.policy",
+                    missing_codes.SETTING,
+                    row.table_name,
+                    row.column,
+                    missing_codes.code_problem(type_, code),
+                )
+            )
+            for code in row.settings.missing_codes
+            if source_missing_codes.code_value(type_, code, call.holds) is None
+        ]
     return [str(errors.UnknownColumnError("dbanon.policy", row.table_name, row.column, "column_name", columns))]
 
 
@@ -219,23 +232,6 @@ def _read_problems(call: Call, table: attached_databases.Place, kind: str) -> li
     """
     columns = catalog.columns_of(call.cursor, table)
     return _error_messages(attached_databases.check_read, "policy_problems", call.cursor, table, kind, columns)
-
-
-def _code_problems(call: Call, row: PolicyRow, type_: str) -> list[str]:
-    """Return messages about the row's codes for missing values that are not values of the column's type."""
-    return [
-        str(
-            errors.UnsupportedSettingError(
-                "dbanon.policy",
-                missing_codes.SETTING,
-                row.table_name,
-                row.column,
-                missing_codes.code_problem(type_, code),
-            )
-        )
-        for code in row.settings.missing_codes
-        if source_missing_codes.code_value(type_, code, call.holds) is None
-    ]
 
 
 def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[PolicyRow]) -> DeclaredRelation:
