@@ -35,9 +35,8 @@ if TYPE_CHECKING:
         UtilityWarning,
     )
     from dbanon.integrations.notebook.progress import ProgressBar
-    from dbanon.policy.declare import declare
+    from dbanon.policy.declare import declare, relate
     from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
-    from dbanon.policy.relation import relate
     from dbanon.publishing.certificate import certificate
     from dbanon.publishing.report.report import report
     from dbanon.publishing.verify import verify
@@ -87,7 +86,7 @@ _HOMES = {
     "publish": "api.publish",
     "refresh_release": "views.materialize",
     "refresh_stream": "views.streaming",
-    "relate": "policy.relation",
+    "relate": "policy.declare",
     "report": "publishing.report.report",
     "risk": "api.audit",
     "save_hierarchy": "policy.hierarchies.store",

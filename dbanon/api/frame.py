@@ -13,7 +13,6 @@ from dbanon.api import (
     duckdb_relations,
     frame_adapters,
     frame_columns,
-    frame_dtypes,
     frame_errors,
 )
 from dbanon.api.connection import connect, raise_keyboard_interrupt
@@ -203,7 +202,7 @@ def run_call(
         OutputDiffersError: Classes and release do not agree.
     """
     tables = call.shared_rows(con) if is_private else [call.rows(con, ending) for ending in KIND_BY_ENDING]
-    release, classes, metrics = (frame_dtypes.normalize_types(table, adapter.schema) for table in tables)
+    release, classes, metrics = (frame_adapters.normalize_types(table, adapter.schema) for table in tables)
     metric_rows = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
     warnings.warn_of_one_class("the release", {name: value for name, value, _ in metric_rows})
     anonymized = Anonymized(adapter.make_release(release), adapter.make_table(classes), adapter.make_table(metrics))

@@ -8,8 +8,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.source import stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.source.governed_tables import governed_scans, governed_tables, governed_views
-from dbanon.source.view_mentions import temporary_views, text_mentions
+from dbanon.source.governed_tables import governed_names_read, governed_tables
 from dbanon.sqltext.quote import argument, qualified
 
 
@@ -30,11 +29,7 @@ def check_relation(function: str, relation: Any) -> None:
         scans = _serialized_scans(connection)
     if scans is None:
         raise errors.SourceNotResolvedError(function, "the relation", *_UNKNOWN_READS)
-    (database,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
-    temporary = temporary_views(connection)
-    mentions = text_mentions([relation.sql_query()], connection, temporary)
-    governed = [*governed_views(None, mentions, scans, connection, temporary)]
-    governed += governed_scans(function, "the relation", scans, connection, database)
+    governed = governed_names_read(function, "the relation", relation.sql_query(), scans, connection, connection)
     if governed:
         raise errors.RelationOverPolicyError(function, governed[0])
 

@@ -8,7 +8,6 @@ from dbanon import errors
 from dbanon.audit import anonymity, column_pairs, release_lookup
 from dbanon.audit.column_pairs import PairedColumn, PairSpec
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
@@ -23,34 +22,22 @@ _UNCHANGED_ROLES = (None, "sensitive")
 
 
 @dataclass(frozen=True)
-class AuditContext:
-    """The resolved context of a call: a release, its source, and the roles of their columns.
+class ReleaseAndSource:
+    """A release and its source, with the declared columns of the source.
 
     Attributes:
-        function: The name of the called function.
         release: The measured table.
         source: The table the release was made from; the release itself if no source is known.
         declared: The declared columns of the source, with their roles.
-        qi: SQL of the published quasi-identifiers, by their name in the source.
-        sensitive: Sensitive columns of the release.
-        person: The column of the release that identifies persons; None to count records.
-        fingerprints: Template values that check that the policy has not changed since planning.
+        ledger_entry: The ledger entry of the release, if column roles come from it.
+        missing_codes: Codes for missing values in the source, by lower-case column.
     """
 
-    function: str
     release: Source
     source: Source
     declared: Sequence[DeclaredColumn]
-    qi: Mapping[str, Sql]
-    sensitive: tuple[str, ...]
-    person: str | None
-    fingerprints: Mapping[str, object]
-    passthrough: tuple[str, ...] = ()
-    """Columns of the release that are published unchanged: sensitive and other."""
     ledger_entry: LedgerEntry | None = None
-    """The ledger entry of the release, if column roles come from it."""
     missing_codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Codes for missing values in the source, by lower-case column."""
 
     @property
     def has_source(self) -> bool:
@@ -58,18 +45,25 @@ class AuditContext:
         return self.source is not self.release
 
 
-@dataclass(frozen=True)
-class _ReleaseAndSource:
-    """A release and its source, with the declared columns of the source and the ledger entry of the release, if any.
+@dataclass(frozen=True, kw_only=True)
+class AuditContext(ReleaseAndSource):
+    """The resolved context of a call: a release, its source, and the roles of their columns.
 
-    `missing_codes` are the codes for missing values in the source, by lower-case column.
+    Attributes:
+        function: The name of the called function.
+        qi: SQL of the published quasi-identifiers, by their name in the source.
+        sensitive: Sensitive columns of the release.
+        person: The column of the release that identifies persons; None to count records.
+        fingerprints: Template values that check that the policy has not changed since planning.
+        passthrough: Columns of the release that are published unchanged: sensitive and other.
     """
 
-    release: Source
-    source: Source
-    declared: Sequence[DeclaredColumn]
-    ledger_entry: LedgerEntry | None = None
-    missing_codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    function: str
+    qi: Mapping[str, Sql]
+    sensitive: tuple[str, ...]
+    person: str | None
+    fingerprints: Mapping[str, object]
+    passthrough: tuple[str, ...] = ()
 
 
 def resolve_context(
@@ -133,21 +127,17 @@ def resolve_context(
             source = release_with_persons if source is release else source
             release, person = release_with_persons, release_lookup.PERSON_COLUMN
     return AuditContext(
-        function,
-        release,
-        source,
-        declared,
-        qi,
-        sensitive,
-        person,
-        fingerprints,
-        passthrough,
-        pair.ledger_entry,
-        pair.missing_codes,
+        **vars(replace(pair, release=release, source=source)),
+        function=function,
+        qi=qi,
+        sensitive=sensitive,
+        person=person,
+        fingerprints=fingerprints,
+        passthrough=passthrough,
     )
 
 
-def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
+def resolve_release_and_source(call: Call, needs_source: bool) -> ReleaseAndSource:
     """Return the release and the source of a call, with the source's declared columns and the release's ledger entry.
 
     - Ledger entry: that of the release. If the call gives no source and the release has changed since, it is ignored;
@@ -186,23 +176,21 @@ def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSou
         source = release_lookup.choose_source(call, entry, call_source)
         if source is None and (needs_source or (function == "risk" and options["qi"] is None)):
             raise release_lookup.source_missing_error(call, entry)
-        return _ReleaseAndSource(release, source or release, release_lookup.source_declarations(entry), entry)
+        return ReleaseAndSource(release, source or release, release_lookup.source_declarations(entry), entry)
     if call_source is None and needs_source:
         raise errors.MissingArgumentError(function, "source", "a table's name", "source = 'patients'")
     source = call_source or release
-    return _ReleaseAndSource(release, source, stored_policy.policy_of(source, call.cursor).declared)
+    return ReleaseAndSource(release, source, stored_policy.policy_of(source, call.cursor).declared)
 
 
-def _replace_missing_codes(call: Call, pair: _ReleaseAndSource) -> _ReleaseAndSource:
+def _replace_missing_codes(call: Call, pair: ReleaseAndSource) -> ReleaseAndSource:
     """Return a copy of `pair` whose source reads codes for missing values as NULL.
 
     If release and source are one table, both do.
     """
-    codes = release_lookup.source_missing_codes(
-        call, pair.source, pair.ledger_entry if pair.source is not pair.release else None
-    )
+    codes = release_lookup.source_missing_codes(call, pair.source, pair.ledger_entry if pair.has_source else None)
     source = _without_codes(call, pair.source, codes)
-    release = source if pair.source is pair.release else pair.release
+    release = pair.release if pair.has_source else source
     return replace(pair, release=release, source=source, missing_codes=codes)
 
 
@@ -211,7 +199,7 @@ def _without_codes(call: Call, source: Source, codes: Mapping[str, Sequence[str]
     return replace(source, cleaned=missing_codes.relation_without_codes(source.read, source.columns, codes, call.holds))
 
 
-def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[str, Sql]:
+def _published_quasi_identifiers(call: Call, pair: ReleaseAndSource) -> dict[str, Sql]:
     """Return SQL of the published quasi-identifiers, by their name in the source.
 
     They are those that the call names in `qi`, else those of the ledger entry or the policy.
@@ -220,7 +208,7 @@ def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[st
         DbanonError: As `column_pairs.shared_columns` and `release_lookup.published_quasi_identifiers`.
     """
     function, requested = call.function.name, call.options.sequence("qi")
-    if pair.ledger_entry is not None and pair.source is pair.release:
+    if pair.ledger_entry is not None and not pair.has_source:
         return release_lookup.published_quasi_identifiers(function, pair.ledger_entry, pair.release, requested)
     return column_pairs.shared_columns(function, pair.release, pair.source, pair.declared, requested)
 
@@ -274,10 +262,7 @@ def _release_columns(
         UnknownColumnError: The release does not have a named column.
     """
     if requested is None:
-        for row in declared:
-            if row.role.lower() not in ROLES:
-                raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
-        names = [fold_case(row.column) for row in declared if row.role.lower() == role]
+        names = [fold_case(name) for name in column_pairs.columns_with_role(source, declared, role)]
         return tuple(name for name in release.columns if fold_case(name) in names)
     return tuple(release.column(function, name, role) for name in requested)
 

@@ -58,10 +58,7 @@ def shared_columns(
     """
     parameter = "dbanon.policy" if requested is None else "qi"
     if requested is None:
-        for row in declared:
-            if row.role.lower() not in ROLES:
-                raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
-        names = [row.column for row in declared if row.role.lower() == "quasi"]
+        names = columns_with_role(source, declared, "quasi")
         order = [fold_case(name) for name in source.columns]
         names.sort(key=lambda name: order.index(fold_case(name)) if fold_case(name) in order else -1)
     else:
@@ -81,6 +78,18 @@ def shared_columns(
     if not shared:
         raise errors.NoCommonQuasiIdentifiersError(function, release.shown, source.shown, names)
     return shared
+
+
+def columns_with_role(source: Source, declared: Sequence[DeclaredColumn], role: str) -> list[str]:
+    """Return the columns that are declared with a role, of the declared columns of a source.
+
+    Raises:
+        UnknownRoleError: A declared role, of any column, does not exist.
+    """
+    for row in declared:
+        if row.role.lower() not in ROLES:
+            raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
+    return [row.column for row in declared if row.role.lower() == role]
 
 
 def release_value(release: Source, column: str) -> Sql | None:
@@ -367,13 +376,7 @@ def pair_column(call: Call, source: Source, pair: PairSpec) -> PairedColumn:
             uncovered_call=text("" if hierarchy is None else uncovered_values_call(source.shown, column, requested)),
             no_values=error_sql(errors.ColumnAllNullError(function, source.shown, column)),
         ),
-        value=reading.value,
-        step=reading.step,
-        is_averaged=reading.is_averaged,
-        is_moment=reading.is_moment,
-        text_type=reading.text_type,
-        unit_us=reading.unit_us,
-        day_end=reading.day_end,
+        **vars(reading),
     )
 
 

@@ -264,9 +264,7 @@ def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> d
     rows = stored_policy.policy_rows(_original_source(entry), call.cursor)
     if not rows and source is not None:
         rows = stored_policy.policy_rows(source, call.cursor)
-    names_by_column = {
-        fold_case(r.declared.column): r.declared.settings.hierarchy for r in rows if r.declared.settings.hierarchy
-    }
+    names_by_column = {fold_case(r.column): r.settings.hierarchy for r in rows if r.settings.hierarchy}
     names_by_column |= {
         fold_case(column): name for column, name in (entry.call["parameters"].get("hierarchies") or {}).items()
     }
@@ -304,9 +302,7 @@ def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) 
         entry: The ledger entry of the release; None to use the declared codes only.
     """
     rows = stored_policy.policy_rows(source, call.cursor)
-    codes: dict[str, Sequence[str]] = {
-        fold_case(row.declared.column): row.declared.settings.missing_codes for row in rows
-    }
+    codes: dict[str, Sequence[str]] = {fold_case(row.column): row.settings.missing_codes for row in rows}
     added = None if entry is None else entry.options.get("missing_codes")
     if entry is not None and isinstance(added, Sequence):
         added = dict.fromkeys(_published_columns(entry), added)

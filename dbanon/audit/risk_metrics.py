@@ -1,7 +1,5 @@
 """List the metrics of risk: from which values each is computed, and which classes cause it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple

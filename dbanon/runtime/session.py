@@ -143,6 +143,19 @@ def builtin_cursor(connection: Any) -> Any:
     return cursor
 
 
+@contextlib.contextmanager
+def transaction(cursor: Any) -> Iterator[None]:
+    """Run the block in a transaction that is committed at its end, or rolled back if an error occurs."""
+    cursor.execute("BEGIN")
+    try:
+        yield
+        cursor.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(Exception):  # a failed COMMIT has ended the transaction
+            cursor.execute("ROLLBACK")
+        raise
+
+
 def plain_connection(connection: Any) -> Any:
     """Return the DuckDB connection of a connection of `dbanon.connect`; another connection is returned unchanged.
 

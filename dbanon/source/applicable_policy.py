@@ -6,12 +6,15 @@ if policy rows that match no table may be about the source, the call is refused.
 """
 
 import itertools
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.warnings import PolicyWarning
 from dbanon.runtime.session import Session
-from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
+from dbanon.source import attached_databases, catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import (
@@ -24,7 +27,8 @@ from dbanon.source.governed_tables import (
 )
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier, qualified
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, qualified
 
 
 def applicable_policy(
@@ -63,7 +67,7 @@ def applicable_policy(
         if view[0] != TEMPORARY and not names.is_file(source.table):
             tables_read[source.place] = dict(source.columns)
         databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in tables_read)
-        unmatched_policy.check_unmatched_rows(function, tables_read, cursor, databases, local_relations.names)
+        check_unmatched_rows(function, tables_read, cursor, databases, local_relations.names)
     checked_tables = _stored_tables(source, scans)
     if view[0] != TEMPORARY and (source.is_table or mentions is not None):
         state = transaction_check.catalog_state(cursor, checked_tables, mentions, local_relations.own_macros(mentions))
@@ -73,7 +77,8 @@ def applicable_policy(
     policy = policy if temporary_policy is None else temporary_policy.policy
     if view[0] != TEMPORARY:
         checked_tables = checked_tables or frozenset({source.place})
-    return _with_renamed_table_check(policy, function, source, checked_tables, cursor)
+    checked_sql = renamed_table_check(function, source.shown, checked_tables, cursor, policy.fingerprint_sql)
+    return policy if checked_sql is None else policy._replace(fingerprint_sql=checked_sql)
 
 
 class _LocalRelations:
@@ -192,19 +197,99 @@ def _with_catalog_check(
     return policy._replace(fingerprint_sql=checked_sql)
 
 
-def _with_renamed_table_check(
-    policy: stored_policy.Policy, function: str, source: Source, tables: Collection[Place], cursor: Any
-) -> stored_policy.Policy:
-    """Return the policy whose fingerprint SQL raises an error if a table is a governed table under another name.
+def renamed_table_check(
+    function: str, source_name: str, tables: Collection[Place], cursor: Any, value: Sql = transaction_check.TRUE
+) -> Sql | None:
+    """Return SQL of `value`, which raises an error if one of the tables is a governed table under another name.
 
-    A governed table has policy rows; in the caller's transaction it may have been renamed to a name in `tables`. If
-    their databases have no governed table, nothing needs a check, and the policy is unchanged.
+    A governed table has policy rows; in the caller's transaction it may have been renamed to a name in `tables`. None
+    if their databases have no governed table, so that nothing needs a check.
     """
     databases = sorted({place[0] for place in tables})
     numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
     if not numbers:
-        return policy
-    checked_sql = transaction_check.no_renamed_table_sql(
-        function, source.shown, tables, numbers, policy.fingerprint_sql
-    )
-    return policy._replace(fingerprint_sql=checked_sql)
+        return None
+    return transaction_check.no_renamed_table_sql(function, source_name, tables, numbers, value)
+
+
+@dataclass(frozen=True)
+class UnmatchedRows:
+    """Policy rows with one stored table name that matches no table, and the columns that they declare."""
+
+    schema_name: str
+    table_name: str
+    columns: tuple[str, ...]
+
+
+def check_unmatched_rows(
+    function: str,
+    tables: Mapping[attached_databases.Place, Iterable[str]],
+    cursor: Any,
+    databases: Iterable[str],
+    local_names: Collection[str],
+) -> None:
+    """Refuse a source without a policy if policy rows under another table name may be about it.
+
+    Only policy rows whose table name matches no table are examined, for example those of a table that was renamed.
+    They may be about a table if most of their columns are columns of it. If `tables` is not empty, all other unmatched
+    rows are reported by a PolicyWarning, one per database.
+
+    Args:
+        function: The table function or command, for messages.
+        tables: The columns of the source and of the tables that it reads, by place. None of them has a policy.
+        cursor: A cursor that sees committed objects.
+        databases: Databases whose policy may be about the tables.
+        local_names: Folded names of relations that only the caller's connection sees; rows with such a name match.
+
+    Raises:
+        UnmatchedPolicyError: More than half of the columns in the unmatched rows of one table name are columns of one
+            of `tables`.
+    """
+    for database in databases:
+        unmatched = list(unmatched_rows(cursor, database, local_names))
+        for rows in unmatched:
+            stored, row_columns = (rows.schema_name, rows.table_name), set(map(names.fold_case, rows.columns))
+            for place, columns in tables.items():
+                if 2 * len(row_columns & set(map(names.fold_case, columns))) > len(row_columns):
+                    key = (
+                        place[1:]
+                        if attached_databases.database_kind(cursor, place[0]) is None
+                        else attached_databases.policy_key(place)
+                    )
+                    raise errors.UnmatchedPolicyError(function, ".".join(place), database, stored, key)
+        if unmatched and tables:
+            table_names = ", ".join(repr(rows.table_name) for rows in unmatched[:5])
+            warnings.warn(
+                f"{function}: rows of {database}.dbanon.policy for {table_names} match no table, and "
+                f"{'.'.join(list(tables)[-1])} has no policy. Hint: FROM policy_problems() lists them; correct the "
+                "names or delete the rows.",
+                PolicyWarning,
+                stacklevel=2,
+            )
+
+
+def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()) -> Iterator[UnmatchedRows]:
+    """Yield the policy rows of a database, grouped by schema and table name, that match no table or view there.
+
+    Rows about a table in an attached database of another system, or about a recorded one that is not attached, are
+    omitted. `local_names` are relations that only the caller's connection sees; they count as tables.
+    """
+    if not catalog.has_table(cursor, database, "policy"):
+        return
+    stored = cursor.execute(
+        qualify_builtins(
+            "SELECT schema_name, table_name, list(column_name ORDER BY column_name COLLATE POSIX ASC) "
+            f"FROM {qualified(database, catalog.SCHEMA, 'policy')} GROUP BY ALL ORDER BY ALL ASC"
+        )
+    ).fetchall()
+    if not stored:
+        return
+    places = [*catalog.relations(cursor, database), *((database, "main", name) for name in local_names)]
+    for schema_name, table_name, columns in stored:
+        if any(stored_policy.row_matches(place, schema_name, table_name) for place in places):
+            continue
+        if attached_databases.tables_named_by_row(
+            cursor, schema_name, table_name
+        ) or attached_databases.has_recorded_database(cursor, database, table_name):
+            continue
+        yield UnmatchedRows(schema_name, table_name, tuple(columns))

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dbanon import errors
 from dbanon.runtime import input_files
-from dbanon.source import attached_databases, snapshot_guard, view_references
+from dbanon.source import attached_databases, snapshot_guard, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -272,7 +272,7 @@ def _stored_source(
         DbanonError: As `attached_databases.check_read` and `snapshot_guard.check_isolation`.
     """
     is_base_table = is_table(cursor, place)
-    if not is_base_table and view_references.view_calls_function(
+    if not is_base_table and view_mentions.view_calls_function(
         function, place, cursor
     ):  # DuckDB's own error speaks of recursion
         raise errors.RecursiveViewError(function, name)

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime.session import builtin_cursor
-from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
+from dbanon.source import attached_databases, catalog, mysql, postgres, stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.view_mentions import Mentions, temporary_views, text_mentions
 from dbanon.sqltext import names
@@ -49,11 +49,30 @@ def governed_tables(
         raise errors.SourceNotResolvedError(
             function, "the query", "cannot be bound by DuckDB", "run the query on its own to see why"
         )
+    with builtin_cursor(connection) as cursor:
+        return governed_names_read(function, "the query", query, scans, connection, cursor)
+
+
+def governed_names_read(
+    function: str, source_name: str, query: str, scans: tuple[Scan, ...], connection: Any, cursor: Any
+) -> list[str]:
+    """Return the names of the tables and views with a policy that a query reads, whose plan reads `scans`.
+
+    Args:
+        function: The calling function, for messages.
+        source_name: The name of the query, for messages.
+        query: The query.
+        scans: What its plan reads.
+        connection: The connection of the query, which has its temporary views.
+        cursor: A cursor that sees committed objects.
+
+    Raises:
+        DatabaseReadAsFileError: A scan reads a DuckDB database as a file.
+    """
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     temporary = temporary_views(connection)
-    with builtin_cursor(connection) as cursor:
-        view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
-        return list(dict.fromkeys([*view_names, *governed_scans(function, "the query", scans, cursor, home)]))
+    view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
+    return list(dict.fromkeys([*view_names, *governed_scans(function, source_name, scans, cursor, home)]))
 
 
 def governed_scans(function: str, source_name: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
@@ -107,7 +126,7 @@ def governed_dependencies(place: Place, cursor: Any, home: str) -> Iterator[str]
     Nothing is yielded if the system does not report what is read. `place` is database, schema and name of the view or
     table; `home` is the database that may have the policy of tables in other systems.
     """
-    for table_read in view_dependencies.tables_read(cursor, place, parents=True):
+    for table_read in tables_read(cursor, place, parents=True):
         if has_policy(table_read, cursor, home):
             yield ".".join(table_read)
 
@@ -172,3 +191,17 @@ def has_policy(place: Place, cursor: Any, home: str) -> bool:
     table_name = ".".join(place)
     foreign = attached_databases.foreign_source(table_name, cursor, place, home)
     return bool(stored_policy.policy_rows(catalog.Source(table_name, Sql(""), {}, *place, foreign=foreign), cursor))
+
+
+def tables_read(cursor: Any, place: attached_databases.Place, parents: bool = False) -> list[attached_databases.Place]:
+    """Return the tables that a view of another system reads, also through other views, and the partitions of a table.
+
+    Partitions are found in PostgreSQL only, and with `parents` also the tables of which the relation is a partition.
+    The relation itself is not included. Empty for DuckDB and SQLite, which do not report this.
+
+    `place` is database, schema and name of the view or table.
+    """
+    kind = attached_databases.database_kind(cursor, place[0])
+    if kind == "postgres":
+        return postgres.tables_read(cursor, place, parents)
+    return mysql.tables_read(cursor, place) if kind == mysql.KIND else []

@@ -6,10 +6,10 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime import session
-from dbanon.source import attached_databases, earlier_schema
+from dbanon.source import attached_databases, catalog, earlier_schema
 from dbanon.sqltext import resources
 from dbanon.sqltext.qualify_builtins import qualify_builtins
-from dbanon.sqltext.quote import identifier, qualified
+from dbanon.sqltext.quote import Sql, identifier, qualified
 
 
 def create(connection: Any, database: str | None = None) -> None:
@@ -39,6 +39,26 @@ def create(connection: Any, database: str | None = None) -> None:
         _migrate_once(cursor, database, 0 if is_damaged else version or 0)
 
 
+def writable_table(function: str, connection: Any, cursor: Any, database: str, table: str) -> Sql:
+    """Return the qualified name of a table of the schema `dbanon`, which is created or migrated if necessary.
+
+    Args:
+        function: The function that writes, for messages.
+        connection: The connection on which the schema is created.
+        cursor: The cursor that writes.
+        database: The name of the database.
+        table: The table, such as `policy`.
+
+    Raises:
+        ReadOnlyDatabaseError: The database has no such table, and none can be created.
+        NewerSchemaError: A later version of this package wrote the schema.
+    """
+    create(connection, database)
+    if not catalog.has_table(cursor, database, table):
+        raise errors.ReadOnlyDatabaseError(function, database)
+    return qualified(database, catalog.SCHEMA, table)
+
+
 def _migrate_once(cursor: Any, database: str, version: int) -> None:
     """Migrate a schema from `version`; retry while another connection migrates at the same time, up to 5 seconds.
 
@@ -62,12 +82,10 @@ _WAIT_S = 0.05
 
 def schema_version(cursor: Any, database: str) -> int | None:
     """Return the version of a database's schema dbanon; None if there is no schema, or one without a version."""
-    exists = cursor.execute(
-        "SELECT 1 FROM system.main.duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
-        [database, "dbanon", "schema_version"],
-    ).fetchall()
-    table = qualified(database, "dbanon", "schema_version")
-    rows = cursor.execute(f"SELECT version FROM {table} ORDER BY version DESC").fetchall() if exists else []
+    if not catalog.has_table(cursor, database, "schema_version"):
+        return None
+    table = qualified(database, catalog.SCHEMA, "schema_version")
+    rows = cursor.execute(f"SELECT version FROM {table} ORDER BY version DESC").fetchall()
     return int(rows[0][0]) if rows else None
 
 
@@ -92,8 +110,7 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
     On the cursor it also makes `database` the current database.
     """
     cursor.execute(f"USE {identifier(database)}")
-    cursor.execute("BEGIN")
-    try:
+    with session.transaction(cursor):
         earlier_schema.rename(cursor, database)
         cursor.execute(_statements("source/schema.sql"))
         for reached, name in sorted(_migrations().items()):
@@ -106,10 +123,6 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
             ),
             [current_version()],
         )
-        cursor.execute("COMMIT")
-    except BaseException:
-        cursor.execute("ROLLBACK")
-        raise
 
 
 def _statements(name: str) -> str:

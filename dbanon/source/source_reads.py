@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import attached_databases, view_dependencies
+from dbanon.source import attached_databases
 from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import Source
-from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY, Place
+from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY, Place, tables_read
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified, text
@@ -68,7 +68,7 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
     if names.is_file(source.shown) and source.table == source.shown:
         reads.files.add(source.shown)
     elif source.foreign is not None:
-        reads.tables |= {source.place, *view_dependencies.tables_read(cursor, source.place)}
+        reads.tables |= {source.place, *tables_read(cursor, source.place)}
     elif source.is_table:
         reads.tables.add(source.place)
     else:
@@ -118,7 +118,7 @@ def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
     for database in attached_databases.databases(cursor, kind).values() if parts else ():
         for place in attached_databases.relations(cursor, database, kind):
             if parts and names.fold_case(place[2]) == names.fold_case(parts[-1]):
-                tables |= {place, *view_dependencies.tables_read(cursor, place)}
+                tables |= {place, *tables_read(cursor, place)}
     return tables
 
 

@@ -84,12 +84,23 @@ def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sq
 
 
 @dataclass(frozen=True)
-class PolicyRow:
-    """One row of dbanon.policy as it is stored, with the column, role and settings that it declares."""
+class PolicyRow(DeclaredColumn):
+    """One row of dbanon.policy as it is stored in a database, with the column, role and settings that it declares."""
 
+    database: str
     schema_name: str
     table_name: str
-    declared: DeclaredColumn
+
+    @property
+    def policy_table(self) -> Sql:
+        """The SQL name of the table that has the row."""
+        return qualified(self.database, catalog.SCHEMA, "policy")
+
+    @property
+    def condition(self) -> str:
+        """The SQL condition that selects the row in its table."""
+        key = ", ".join(text(part) for part in (self.schema_name, self.table_name, self.column))
+        return f"(schema_name, table_name, column_name) = ({key})"
 
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
@@ -97,24 +108,31 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
 
     They are those in the home database of the source.
     """
-    return _stored_rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
+    return _rows_about(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
 
 
-def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
+def _rows_about(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
     """Return the stored policy rows about a source, whose home database has a policy."""
-    table = qualified(source.home, catalog.SCHEMA, "policy")
-    result = cursor.execute(
-        qualify_builtins(
-            f"SELECT * FROM {table} WHERE {name_condition((source.table,))} "
-            "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
-        )
-    )
-    rows = [_row(cells) for cells in catalog.rows_by_column(result)]
+    rows = database_rows(source.home, cursor, name_condition((source.table,)))
     return [row for row in rows if is_about(source, row.schema_name, row.table_name)]
 
 
-def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """Return a policy row from its cells by column name.
+def database_rows(database: str, cursor: catalog.Cursor, condition: str = "true") -> list[PolicyRow]:
+    """Return the policy rows of a database that satisfy a SQL condition, sorted by schema, table and column.
+
+    The database must have a policy.
+    """
+    table = qualified(database, catalog.SCHEMA, "policy")
+    result = cursor.execute(
+        qualify_builtins(
+            f"SELECT * FROM {table} WHERE {condition} ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+        )
+    )
+    return [_row(database, cells) for cells in catalog.rows_by_column(result)]
+
+
+def _row(database: str, cells: Mapping[str, Any]) -> PolicyRow:
+    """Return a policy row of a database from its cells by column name.
 
     A policy of an older schema has earlier names and no `missing_codes` and `settings`.
     """
@@ -131,7 +149,7 @@ def _row(cells: Mapping[str, Any]) -> PolicyRow:
         settings=parse_settings(cells.get("settings")),
         **other_settings,
     )
-    return PolicyRow(cells["schema_name"], cells["table_name"], DeclaredColumn(cells["column_name"], role, settings))
+    return PolicyRow(cells["column_name"], role, settings, database, cells["schema_name"], cells["table_name"])
 
 
 def parse_codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
@@ -256,8 +274,8 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     fingerprint, stored_fingerprint = cursor.execute(qualify_builtins(f"SELECT {sql}, {stored_sql}")).fetchall()[0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
-    rows = _stored_rows(source, cursor) if exists else []
-    return Policy(tuple(row.declared for row in rows), sql, fingerprint, stored_fingerprint)
+    rows = _rows_about(source, cursor) if exists else []
+    return Policy(tuple(rows), sql, fingerprint, stored_fingerprint)
 
 
 def _fingerprint_sql(source: catalog.Source, exists: bool, row_text: str) -> Sql:

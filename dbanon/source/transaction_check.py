@@ -99,16 +99,16 @@ def _is_own(macros: Mapping[str, str]) -> Sql:
     return Sql(f"(database_name = 'temp' AND (function_name, md5(macro_definition)) IN ({macro_hashes}))")
 
 
-_TRUE = Sql("true")
+TRUE = Sql("true")
 
 
-def check_sql(function: str, source: str, state: CatalogState, value: Sql = _TRUE) -> Sql:
+def check_sql(function: str, source: str, state: CatalogState, value: Sql = TRUE) -> Sql:
     """Return SQL of `value` if the catalog has the planned state; else it raises SourceChangedError."""
     return _value_if(Sql(f"{state.sql} IS NOT DISTINCT FROM {literal(state.planned)}"), value, function, source)
 
 
 def no_renamed_table_sql(
-    function: str, source: str, tables: Collection[Place], table_oids: Collection[int], value: Sql = _TRUE
+    function: str, source: str, tables: Collection[Place], table_oids: Collection[int], value: Sql = TRUE
 ) -> Sql:
     """Return SQL of `value` unless a governed table was renamed to one of the places `tables`.
 

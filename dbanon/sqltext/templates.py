@@ -6,8 +6,6 @@ comments of a template, `--` lines above a relation, are part of the text; `dban
 them from the statement that runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -49,7 +47,11 @@ def _templates() -> jinja2.Environment:
         bytecode_cache=_bytecode_cache(),
     )
     environment.globals["sql"] = _concatenate_sql
-    environment.filters |= {"of": _relation_name, "comment": _as_comment, "filled": _fill_pieces}
+    environment.filters |= {
+        "of": _relation_name,
+        "comment": lambda words: Fragment(one_line(words)),
+        "filled": _fill_pieces,
+    }
     return environment
 
 
@@ -120,11 +122,6 @@ def _relation_name(environment: jinja2.Environment, step: str, *columns: object)
 def _fill_pieces(template: Sql, **pieces: object) -> Fragment:
     """Return SQL with each `{name}` replaced by the piece of that name; pieces that do not occur are ignored."""
     return Fragment(template.format(**{name: str(piece) for name, piece in pieces.items()}))
-
-
-def _as_comment(words: str) -> Fragment:
-    """Return a text on one line, non-printable characters escaped, for a SQL comment."""
-    return Fragment(one_line(words))
 
 
 def fill(template: str, **values: object) -> str:

@@ -12,7 +12,7 @@ from dbanon.encoding import encoded_table
 from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
 from dbanon.udf.cluster_input import (
-    answer_requests,
+    answers_requests,
     feature_matrix,
     integer_field,
     interrupt_check,
@@ -23,11 +23,14 @@ INFERENCE_ROWS_TYPE = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64
 INFERENCE_TYPE = pa.struct([("rows", INFERENCE_ROWS_TYPE), ("error", pa.string())])
 
 
-def dbanon_attack(requests: Any, inputs: Any) -> Any:
-    """Return the values that each attack infers, as an Arrow column of INFERENCE_TYPE with one row per request.
+@answers_requests(INFERENCE_TYPE)
+def dbanon_attack(request: dict[str, Any], inputs: Any) -> Any:
+    """Return the values that an attack infers, as an Arrow array of INFERENCE_TYPE with length one; `error` is NULL.
+
+    The kind 'prediction' predicts labels with a random forest; all other kinds compute posterior probabilities of cuts.
 
     Args:
-        requests: JSON of each attack: its kind, seed, session and function.
+        request: The attack: its kind, seed, session and function.
         inputs: STRUCT(cuts STRUCT(id, sizes, limits, held)[]) or STRUCT(learned STRUCT(f, label, records)[], asked
             STRUCT(id, f)[]): cuts of classes, or training records and records whose label is predicted. `sizes` are the
             records of each side of a cut, `limits` the most records with the sensitive value that each side may have,
@@ -36,17 +39,7 @@ def dbanon_attack(requests: Any, inputs: Any) -> Any:
     Returns:
         STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR). For cuts there is one row per side of each cut
         about which something can be inferred, where `place` is the number of the side, from 1; for a prediction one row
-        per record of `asked`, where `place` is the predicted label. A request that is refused or interrupted has a row
-        with `error` alone.
-    """
-    return answer_requests(requests, _infer, INFERENCE_TYPE, inputs)
-
-
-def _infer(request: dict[str, Any], inputs: Any) -> Any:
-    """Run one attack and return its result as an Arrow array of INFERENCE_TYPE with length one; `error` is NULL.
-
-    The kind 'prediction' predicts labels with a random forest; all other kinds compute posterior probabilities of cuts.
-    `inputs` is a struct array of length one, see `dbanon_attack`.
+        per record of `asked`, where `place` is the predicted label.
     """
     rows = _predict(request, inputs) if request["kind"] == "prediction" else _cut_confidences(inputs)
     columns = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]

@@ -16,7 +16,7 @@ from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
-from dbanon.udf.arrow_columns import struct_array, to_arrow, typed_column
+from dbanon.udf.arrow_columns import struct_array, to_arrow
 from dbanon.udf.cluster_input import integer_field, list_array
 
 PARTS_TYPE = pa.list_(
@@ -32,16 +32,21 @@ NOISE_TYPE = pa.list_(
 ANSWER_TYPE = pa.struct([("parts", PARTS_TYPE), ("wide", WIDE_TYPE), ("drawn", NOISE_TYPE), ("error", pa.string())])
 
 
-def dbanon_cluster(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Cluster each table of groups of equal records and return the clusters, as an Arrow column of ANSWER_TYPE.
+@cluster_input.answers_requests(ANSWER_TYPE, with_records=True)
+def dbanon_cluster(request: dict[str, Any], records: Any, *domains: Any) -> Any:
+    """Cluster one table of groups of equal records; return the clusters as an answer of ANSWER_TYPE.
 
     DuckDB calls this with one table; with none if the source is empty, and with several equal tables if the call is in
     a correlated subquery.
 
+    Without records (None), there are no parts. If the request has `waiting`, no algorithm runs: the cluster is 0 for
+    records that could be clustered now, and -1 for those that must be deferred. With noise, cluster numbers are
+    shuffled and noisy records are drawn, by a key that depends on the table.
+
     Args:
-        requests: JSON of each call: algorithm, parameters, attributes, privacy models and session.
-        rows: The groups of equal records, encoded (see `cluster_input.encode_records`).
-        *domains: The domain (meaning of the codes) of each attribute and of each sensitive column.
+        request: Algorithm, parameters, attributes, privacy models and session.
+        records: The groups of equal records, encoded (see `cluster_input.encode_records`), or None.
+        *domains: The domain (meaning of the codes) of each attribute, then of each sensitive column.
 
     Returns:
         STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[], raised[])[], drawn
@@ -53,23 +58,8 @@ def dbanon_cluster(requests: Any, rows: Any, *domains: Any) -> Any:
         - `drawn`: with noise, what each seat of a cluster is published with.
         - `error`: the message if the call is refused or interrupted; the others are NULL then.
     """
-    return cluster_input.answer_each(requests, rows, domains, _cluster_table, ANSWER_TYPE)
-
-
-def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Cluster one table and return the clusters, as an Arrow array of ANSWER_TYPE with length one.
-
-    Without records (None), there are no parts. If the request has `waiting`, no algorithm runs: the cluster is 0 for
-    records that could be clustered now, and -1 for those that must be deferred. With noise, cluster numbers are
-    shuffled and noisy records are drawn, by a key that depends on the table.
-
-    Args:
-        request: The decoded request of `dbanon_cluster`.
-        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`), or None.
-        domains: The domain (meaning of the codes) of each attribute, then of each sensitive column.
-    """
     if records is None:  # a refresh to which nothing came
-        return typed_column([{"parts": []}], ANSWER_TYPE)
+        return {"parts": []}
     table, order = cluster_input.encode_records(request, records, domains)
     constraint = request_constraint(request)
     if request.get("waiting"):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dbanon.udf.arrow_columns import is_valid, list_items, struct_array, to_arro
 
 
 def encode_records(
-    request: dict[str, Any], records: Any, domains: list[Any], *, with_ties: bool = True
+    request: dict[str, Any], records: Any, domains: tuple[Any, ...], *, with_ties: bool = True
 ) -> tuple[encoded_table.EncodedTable, encoded_table.Ints]:
     """Return the encoded table of all records, and the canonical order of their groups.
 
@@ -77,52 +78,44 @@ def as_array(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def answer_each(
-    requests: Any, rows: Any, domains: tuple[Any, ...], answer_request: Callable[..., Any], type_: Any
-) -> Any:
-    """Answer each request of a chunk from its own records and domains; return all results as one Arrow array.
+def answers_requests(type_: Any, *, with_records: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that makes a function, which answers one request, answer a chunk of requests for DuckDB.
 
-    A request that is refused (DbanonError) or interrupted gives a row whose `error` is the message.
-
-    Args:
-        requests: JSON of each request.
-        rows: A list of encoded records per request.
-        domains: Further columns, with one row per request.
-        answer_request: Computes an array of length one from a request, its records and its slices of `domains`.
-        type_: Arrow type of the result, a struct with the field `error`.
-    """
-    return answer_requests(
-        requests,
-        lambda request, records, *domain: answer_request(request, records[0].values, list(domain)),
-        type_,
-        rows,
-        *domains,
-    )
-
-
-def answer_requests(requests: Any, answer_request: Callable[..., Any], type_: Any, *columns: Any) -> Any:
-    """Answer each request of a chunk by `answer_request`, and return all results as one Arrow array.
-
-    A request that is refused (DbanonError) or interrupted gives a row whose `error` is the message; other errors pass.
+    The function takes a decoded request and its slice of each column, of length one. It returns the fields of its
+    answer as a dict, or the answer as an Arrow array of length one. The decorated function takes the JSON of each
+    request and columns with one row per request, and returns all answers as one Arrow array. A request that is refused
+    (DbanonError) or interrupted gives a row whose `error` is the message; other errors pass.
 
     Args:
-        requests: JSON of each request.
-        answer_request: Computes an array of length one from a request and its slices of `columns`.
-        type_: Arrow type of the result, a struct with the field `error`.
-        *columns: Columns with one row per request.
+        type_: Arrow type of an answer, a struct with the field `error`.
+        with_records: The first column is a list of encoded records per request; the function takes those of its request
+            as a struct array, or None if it is NULL.
     """
-    answer_arrays, arrays = [], [as_array(column) for column in columns]
-    for i, request_text in enumerate(as_array(requests).to_pylist()):
-        request = complete_request(json.loads(request_text))
-        try:
-            answer_arrays.append(answer_request(request, *(array.slice(i, 1) for array in arrays)))
-        except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-            answer_arrays.append(
-                typed_column([{"error": str(errors.StatementInterruptedError(request["function"]))}], type_)
-            )
-        except errors.DbanonError as error:
-            answer_arrays.append(typed_column([{"error": str(error)}], type_))
-    return pa.concat_arrays(answer_arrays) if answer_arrays else pa.nulls(0, type_)
+
+    def decorate(answer_request: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function of chunks that calls `answer_request` for each request."""
+
+        @wraps(answer_request)
+        def answer_all(requests: Any, *columns: Any) -> Any:
+            """Answer each request of a chunk."""
+            answer_arrays, arrays = [], [as_array(column) for column in columns]
+            for i, request_text in enumerate(as_array(requests).to_pylist()):
+                request = complete_request(json.loads(request_text))
+                try:
+                    inputs = [array.slice(i, 1) for array in arrays]
+                    if with_records:
+                        inputs[0] = inputs[0][0].values
+                    answer = answer_request(request, *inputs)
+                except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
+                    answer = {"error": str(errors.StatementInterruptedError(request["function"]))}
+                except errors.DbanonError as error:
+                    answer = {"error": str(error)}
+                answer_arrays.append(typed_column([answer], type_) if isinstance(answer, dict) else answer)
+            return pa.concat_arrays(answer_arrays) if answer_arrays else pa.nulls(0, type_)
+
+        return answer_all
+
+    return decorate
 
 
 def interrupt_check(request: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:

@@ -16,16 +16,17 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
 from dbanon.udf.cluster import clustering_hash, request_constraint, run_request
-from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, OnProgress
+from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, ComparisonRun, OnProgress
 from dbanon.udf.influence import with_influence
 
 
-def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Measure all runs (an algorithm with one k each) of each comparison; return a column of COMPARISON_TYPE.
+@cluster_input.answers_requests(COMPARISON_TYPE, with_records=True)
+def dbanon_compare(request: dict[str, Any], records: Any, *domains: Any) -> Any:
+    """Measure all runs (an algorithm with one k each) of a comparison; return a COMPARISON_TYPE array of length one.
 
     Args:
-        requests: JSON of each comparison, with its runs.
-        rows: The groups of equal records of its table, encoded (see `dbanon_cluster`).
+        request: The comparison, with its runs.
+        records: The groups of equal records of its table, encoded (see `dbanon_cluster`).
         *domains: The domain of each attribute and of each sensitive column (see `dbanon_cluster`); the intervals that
             each numeric attribute publishes; the number of records of the source.
 
@@ -33,23 +34,12 @@ def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
         STRUCT(rows STRUCT(place, run, algorithm, k, n, metric, mean, stddev, seconds, runs, problem)[], error VARCHAR)
         with one row per run and metric; a run that is refused has one row with the problem.
     """
-    return cluster_input.answer_each(requests, rows, domains, _compare_algorithms, COMPARISON_TYPE)
-
-
-def _compare_algorithms(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Measure all runs of a comparison on one table; return an Arrow array of COMPARISON_TYPE with length one.
-
-    Args:
-        request: The decoded request of `dbanon_compare`, with its runs.
-        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
-        domains: The further arguments of `dbanon_compare`, as arrays of length one.
-    """
     encoded = ComparedTable.from_records(request, records, domains)
     untied = _UntiedTable.from_records(request, records, domains, encoded.table)
 
     def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _AlgorithmRun:
         """Return one run on the table that all runs share."""
-        return _AlgorithmRun(run, encoded, untied, check, on_progress)
+        return _AlgorithmRun(run, encoded, check, untied, on_progress)
 
     return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
 
@@ -69,7 +59,7 @@ class _UntiedTable:
 
     @classmethod
     def from_records(
-        cls, request: dict[str, Any], records: Any, domains: list[Any], tied_table: EncodedTable
+        cls, request: dict[str, Any], records: Any, domains: tuple[Any, ...], tied_table: EncodedTable
     ) -> _UntiedTable | None:
         """Encode the records again without sensitive columns, and with groups ordered without sensitive values.
 
@@ -90,17 +80,13 @@ class _UntiedTable:
 
 
 @dataclass(frozen=True)
-class _AlgorithmRun:
-    """One algorithm with one k on one table (a ComparisonRun).
+class _AlgorithmRun(ComparisonRun):
+    """One algorithm with one k on one table.
 
-    `request` is what the clustering UDF would receive; `check` raises an error after an interrupt. `untied` is None if
-    the order of records does not depend on sensitive values.
+    `untied` is None if the order of records does not depend on sensitive values.
     """
 
-    request: dict[str, Any]
-    encoded: ComparedTable
     untied: _UntiedTable | None
-    check: Check
     on_progress: OnProgress
 
     @cached_property
@@ -180,9 +166,7 @@ class _AlgorithmRun:
             seed_offset: Is added to the option `seed`, if there is one.
             on_progress: Called with the share that is done and the loss that was removed; or None.
         """
-        options = dict(self.request["options"])
-        if "seed" in options:
-            options["seed"] += seed_offset
+        options = self.seeded_options(seed_offset)
         request = self.request | {"options": options}
         budget = None if request["improve"] is None else algorithms.SearchBudget(request["improve"])
 

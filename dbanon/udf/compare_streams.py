@@ -12,42 +12,32 @@ from dbanon.algorithms.base.published_clusters import PublishedClusters
 from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
 from dbanon.algorithms.streams.metrics import StreamOutcome
 from dbanon.encoding.encoded_table import Ints
-from dbanon.udf import cluster_input, comparison_rows, stream_input
-from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, OnProgress
+from dbanon.udf import cluster_input, comparison_rows, stream
+from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, ComparisonRun, OnProgress
 
 
-def dbanon_compare_streams(requests: Any, rows: Any, *inputs: Any) -> Any:
-    """Measure all runs on each stream of encoded records; return the metrics as a column of COMPARISON_TYPE.
+@cluster_input.answers_requests(COMPARISON_TYPE, with_records=True)
+def dbanon_compare_streams(request: dict[str, Any], groups: Any, *inputs: Any) -> Any:
+    """Measure all runs of a comparison on one stream; return an Arrow array of COMPARISON_TYPE with length one.
 
     Args:
-        requests: JSON of each comparison, with its runs (a stream algorithm with one k each).
-        rows: The groups of equal records, as in dbanon_cluster.
+        request: The comparison, with its runs (a stream algorithm with one k each).
+        groups: The groups of equal records, as in dbanon_cluster.
         *inputs: The records with the group of each, then the domains of dbanon_compare.
 
     Returns:
         STRUCT(rows STRUCT(place, run, algorithm, k, n, metric, mean, stddev, seconds, runs, problem)[], error VARCHAR)
         with one row per run and metric; a run that is refused has one row with the problem.
     """
-    return cluster_input.answer_each(requests, rows, inputs, _compare_streams, COMPARISON_TYPE)
-
-
-def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
-    """Measure all runs of a comparison on one stream; return an Arrow array of COMPARISON_TYPE with length one.
-
-    Args:
-        request: The decoded request of `dbanon_compare_streams`, with its runs.
-        groups: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
-        inputs: The further arguments of `dbanon_compare_streams`, as arrays of length one.
-    """
     encoded = ComparedTable.from_records(request, groups, inputs[1:])
-    group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
+    group, arrival = stream.arrival_groups(groups, inputs[0].values)
     rank = np.empty(len(groups), np.int64)
     rank[encoded.order] = np.arange(len(groups))
     arrival_order = _ArrivalOrder(groups, inputs[1:], group, arrival, np.argsort(rank[group], kind="stable"))
 
     def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _StreamRun:
         """Return one run on the stream that all runs share; progress within a run is not reported."""
-        return _StreamRun(run, encoded, arrival_order, check)
+        return _StreamRun(run, encoded, check, arrival_order)
 
     return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
 
@@ -65,7 +55,7 @@ class _ArrivalOrder:
     """
 
     groups: Any
-    domains: list[Any]
+    domains: tuple[Any, ...]
     group: Ints
     arrival: Ints
     canonical_row: Ints
@@ -73,22 +63,16 @@ class _ArrivalOrder:
     def arrivals(self, request: dict[str, Any]) -> Arrivals:
         """Build the input of a stream algorithm: all records in the order of arrival, decoded for the request."""
         domains = self.domains[: len(request["attributes"]) + len(request["sensitive"])]
-        attributes = stream_input.decode_attributes(request, domains)
-        people, _ = stream_input.stream_persons(request, self.groups, self.group, self.arrival, None)
-        return stream_input.stream_arrivals(request, self.groups, domains, attributes, self.group, self.arrival, people)
+        attributes = stream.decode_attributes(request, domains)
+        people, _ = stream.stream_persons(request, self.groups, self.group, self.arrival, None)
+        return stream.stream_arrivals(request, self.groups, domains, attributes, self.group, self.arrival, people)
 
 
 @dataclass(frozen=True)
-class _StreamRun:
-    """One stream algorithm with one k on one stream (a ComparisonRun).
+class _StreamRun(ComparisonRun):
+    """One stream algorithm with one k on one stream."""
 
-    `request` is what the UDF of streams would receive; `check` raises an error after an interrupt.
-    """
-
-    request: dict[str, Any]
-    encoded: ComparedTable
     arrival_order: _ArrivalOrder
-    check: Check
 
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
         """Run the algorithm once; return the requested metrics of the result by name, and the seconds of the run.
@@ -120,9 +104,7 @@ class _StreamRun:
 
         `seed_offset` is added to the option `seed`, if the algorithm has one.
         """
-        request, options = self.request, dict(self.request["options"])
-        if "seed" in options:
-            options["seed"] += seed_offset
+        request, options = self.request, self.seeded_options(seed_offset)
         model = StreamModel(request["k"], tuple(request["need"]))
         return streams.find(request["algorithm"]).run(arrivals, model, options, self.check, None, True)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,21 +40,36 @@ Check = Callable[[], None]
 OnProgress = Callable[[float, float], None]
 
 
-class ComparisonRun(Protocol):
-    """One algorithm with one k on one table or stream, which can be run repeatedly."""
+@dataclass(frozen=True)
+class ComparisonRun(ABC):
+    """One algorithm with one k on one table or stream, which can be run repeatedly.
 
+    `request` is what the UDF of the algorithm would receive; `check` raises an error after an interrupt.
+    """
+
+    request: dict[str, Any]
+    encoded: ComparedTable
+    check: Check
+
+    @abstractmethod
     def prepare(self) -> None:
         """Run the algorithm on few records and discard the result, so that no timed run compiles its kernels."""
 
+    @abstractmethod
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
         """Run the algorithm once; return the requested metrics of the result by name, and the seconds of clustering.
 
         Args:
-            seed_offset: Is added to the seed of the call.
+            seed_offset: Is added to the seed of the call, if the algorithm has one.
 
         Raises:
             DbanonError: If the run is refused.
         """
+
+    def seeded_options(self, seed_offset: int) -> dict[str, Any]:
+        """Return a copy of the algorithm's options; `seed_offset` is added to the option `seed`, if there is one."""
+        options: dict[str, Any] = self.request["options"]
+        return options | ({"seed": options["seed"] + seed_offset} if "seed" in options else {})
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,7 @@ class ComparedTable:
     queries: RangeQueries | None
 
     @classmethod
-    def from_records(cls, request: dict[str, Any], records: Any, domains: list[Any]) -> ComparedTable:
+    def from_records(cls, request: dict[str, Any], records: Any, domains: tuple[Any, ...]) -> ComparedTable:
         """Encode the records of a comparison; draw random range queries if the metric `query_error` is requested.
 
         Args:

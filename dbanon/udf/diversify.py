@@ -15,14 +15,16 @@ PEOPLE_TYPE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())])
 DIVERSITY_TYPE = pa.struct([("people", PEOPLE_TYPE), ("error", pa.string())])
 
 
-def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: Any, *domains: Any) -> Any:
-    """Merge the clusters of persons until they are diverse; return them as an Arrow column of DIVERSITY_TYPE.
+@cluster_input.answers_requests(DIVERSITY_TYPE, with_records=True)
+def dbanon_diversify(request: dict[str, Any], records: Any, people: Any, sensitive_values: Any, *domains: Any) -> Any:
+    """Merge the clusters of the persons of one table until they are diverse; return an answer of DIVERSITY_TYPE.
 
-    Clusters are merged until no sensitive value of the persons' rows in related tables is too frequent in one.
+    Clusters are merged until no sensitive value of the persons' rows in related tables is too frequent in one. Persons
+    are in canonical order in the result, not in that of the input. The given clusters are not changed.
 
     Args:
-        requests: JSON of each call: l, and the name and table of each sensitive column of related tables.
-        rows: The groups of equal persons, as in dbanon_cluster.
+        request: l, and the name and table of each sensitive column of related tables.
+        records: The groups of equal persons, as in dbanon_cluster.
         people: STRUCT(rid, gid, cluster, sizes[])[]: the group and the cluster of each person, and how many rows of
             each related table the person has.
         sensitive_values: STRUCT(rid, place, holding, value)[]: the sensitive values of the person's rows by position;
@@ -32,22 +34,6 @@ def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: An
     Returns:
         STRUCT(people STRUCT(rid, cluster)[], error VARCHAR) with the new cluster of each person.
     """
-    return cluster_input.answer_each(
-        requests, rows, (people, sensitive_values, *domains), _diversify_clusters, DIVERSITY_TYPE
-    )
-
-
-def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]) -> Any:
-    """Merge the clusters of the persons of one table; return an Arrow array of DIVERSITY_TYPE with length one.
-
-    Persons are in canonical order in the result, not in that of the input. The given clusters are not changed.
-
-    Args:
-        request: The decoded request of `dbanon_diversify`.
-        records: STRUCT array with one row per group of equal persons (see `cluster_input.encode_records`).
-        inputs: `people`, `sensitive_values` and the domains of `dbanon_diversify`, as arrays of length one.
-    """
-    people, sensitive_values, *domains = inputs
     person_records, value_records = (one_list[0].values for one_list in (people, sensitive_values))
     table, order = cluster_input.encode_records(request, records, domains)
     group_ids = integer_field(records, "gid")[order]

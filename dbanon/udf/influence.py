@@ -23,30 +23,18 @@ INFLUENCE_SCORES_TYPE = pa.list_(
 INFLUENCE_TYPE = pa.struct([("scores", INFLUENCE_SCORES_TYPE), ("error", pa.string())])
 
 
-def dbanon_influence(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Measure how much each attribute reveals about each sensitive column; return an Arrow column of INFLUENCE_TYPE.
+@cluster_input.answers_requests(INFLUENCE_TYPE, with_records=True)
+def dbanon_influence(request: dict[str, Any], records: Any, *domains: Any) -> Any:
+    """Measure how much each attribute reveals about each sensitive column; return the fields of INFLUENCE_TYPE.
 
     Args:
-        requests: JSON of each call, with the settings of the random forest.
-        rows: The groups of equal records, as in dbanon_cluster.
+        request: The call, with the settings of the random forest.
+        records: The groups of equal records, as in dbanon_cluster.
         *domains: The domains as in dbanon_cluster.
 
     Returns:
         STRUCT(scores STRUCT(sensitive, place, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy)[],
-        error VARCHAR) with one score per sensitive column and attribute.
-    """
-    return cluster_input.answer_each(requests, rows, domains, _measure_influence, INFLUENCE_TYPE)
-
-
-def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Measure the influence of each attribute of one table; return an Arrow array of INFLUENCE_TYPE with length one.
-
-    There is one score per sensitive column and attribute, in this order.
-
-    Args:
-        request: The decoded request of `dbanon_influence`.
-        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
-        domains: The domains of the attributes, then of the sensitive columns.
+        error VARCHAR) with one score per sensitive column and attribute, in this order.
     """
     table, _ = cluster_input.encode_records(request, records, domains)
     rows = []
@@ -60,7 +48,7 @@ def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]
         ):
             row = {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[i]}
             rows.append(accuracies | row | {"rank": rank, "zeta": influence.zeta[i], "sigma": influence.sigma[i]})
-    return pa.array([{"scores": rows}], INFLUENCE_TYPE)
+    return {"scores": rows}
 
 
 def _attribute_influences(

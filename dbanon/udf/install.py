@@ -159,7 +159,7 @@ def _label_cache(connection: Any) -> label_cache.LabelCache:
                 connection.create_function(
                     function.__name__, function, None, return_type, type="arrow", null_handling="special"
                 )
-            _NUMBER_FUNCTIONS.append(_number_function(instance))
+            _NUMBER_FUNCTIONS.append(lambda: instance)
             connection.create_function("dbanon_instance", _NUMBER_FUNCTIONS[-1], [], _NUMBER)
         return _CACHES.setdefault(instance, label_cache.LabelCache())
 
@@ -172,11 +172,6 @@ def _instance_number(connection: Any) -> int | None:
     with closing(connection.cursor()) as cursor, suppress(duckdb.CatalogException):
         return int(cursor.execute("SELECT system.main.dbanon_instance()").fetchall()[0][0])
     return None
-
-
-def _number_function(number: int) -> Callable[[], int]:
-    """Return a function that takes no arguments and returns `number`."""
-    return lambda: number
 
 
 _NUMBERS = itertools.count(1)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dbanon.audit import ml_utility_scores
 from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import answer_requests, feature_matrix, integer_field, interrupt_check
+from dbanon.udf.cluster_input import answers_requests, feature_matrix, integer_field, interrupt_check
 
 SCORE_ROWS_TYPE = pa.list_(
     pa.struct(
@@ -35,24 +35,6 @@ SCORE_ROWS_TYPE = pa.list_(
 SCORES_TYPE = pa.struct([("rows", SCORE_ROWS_TYPE), ("error", pa.string())])
 
 
-def dbanon_utility(requests: Any, inputs: Any) -> Any:
-    """Train models on the source and on the release, and return their accuracies as an Arrow column of SCORES_TYPE.
-
-    Args:
-        requests: JSON of each call: the share of training records, their greatest number, seed, number of clusters,
-            session and function.
-        inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]): features, label
-            and number of equal records; `box` has the lower ends, then the upper ends of the released features.
-
-    Returns:
-        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test,
-        davies_bouldin, cluster_agreement)[], error VARCHAR); no rows if source or release is empty.
-    """
-    return answer_requests(
-        requests, lambda request, row: pa.array([_score_models(request, row)], SCORES_TYPE), SCORES_TYPE, inputs
-    )
-
-
 @dataclass(frozen=True)
 class _CachedScores:
     """The scores of a call, as the session's cache stores them; `nbytes` is an estimate of their size."""
@@ -61,13 +43,22 @@ class _CachedScores:
     nbytes: int = 1024
 
 
-def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
-    """Train and test the models of one call, or read their scores from the session's cache; return {"rows": [...]}.
+@answers_requests(SCORES_TYPE)
+def dbanon_utility(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
+    """Train models on the source and on the release, and return their accuracies as the fields of SCORES_TYPE.
 
-    There is one dict per model, with the fields of SCORE_ROWS_TYPE; none if source or release has no records.
-    `retained_gain` is the model's gain in accuracy over the baseline, divided by the source model's gain; None if the
-    source model has no gain, or is less accurate than the baseline. `inputs` is a struct array of length one, see
-    `dbanon_utility`.
+    Scores that the session's cache has are not computed again. `retained_gain` is the model's gain in accuracy over the
+    baseline, divided by the source model's gain; None if the source model has no gain, or is less accurate than the
+    baseline.
+
+    Args:
+        request: The share of training records, their greatest number, seed, number of clusters, session and function.
+        inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]): features, label
+            and number of equal records; `box` has the lower ends, then the upper ends of the released features.
+
+    Returns:
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test,
+        davies_bouldin, cluster_agreement)[], error VARCHAR), one row per model; no rows if source or release is empty.
     """
     source, settings = (inputs.field(name).flatten() for name in ("source", "release"))
     if not len(source) or not len(settings):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import KnownColumn
 from dbanon.udf.arrow_columns import list_items, to_numpy
-from dbanon.udf.cluster_input import answer_requests, feature_matrix, integer_field, interrupt_check
+from dbanon.udf.cluster_input import answers_requests, feature_matrix, integer_field, interrupt_check
 
 BOUNDS_TYPE = pa.list_(
     pa.struct(
@@ -21,12 +21,14 @@ REFINEMENT_TYPE = pa.struct(
 )
 
 
-def dbanon_refine(requests: Any, inputs: Any) -> Any:
-    """Run refinement attacks: infer from a minimal loss what the records of classes are; return a column of results.
+@answers_requests(REFINEMENT_TYPE)
+def dbanon_refine(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
+    """Infer from a minimal loss what the records of classes are; return the fields of REFINEMENT_TYPE except `error`.
+
+    Without classes, `rows` and `losses` are empty and `examined` is 0.
 
     Args:
-        requests: JSON of each attack: its columns, whether a node loses its share of leaves (else levels), session and
-            function.
+        request: The attack: its columns, whether a node loses its share of leaves (else levels), session and function.
         inputs: STRUCT(classes STRUCT(id, records, f)[], nodes STRUCT(first, last, depth)[][], tight BOOLEAN[], k): `f`
             has the lower and the upper end of each column in turn, `nodes` the nodes of each column's hierarchy.
 
@@ -34,20 +36,6 @@ def dbanon_refine(requests: Any, inputs: Any) -> Any:
         STRUCT(rows STRUCT(id, place, low, high, most)[], losses STRUCT(id, own, freed)[], examined BIGINT, error
         VARCHAR). A row says that at most `most` records of class `id` are from `low` to `high` in column `place` (its
         number, from 0); see `refinement.refine_classes`.
-    """
-    return answer_requests(
-        requests,
-        lambda request, row: pa.array([_refine_classes(request, row)], REFINEMENT_TYPE),
-        REFINEMENT_TYPE,
-        inputs,
-    )
-
-
-def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
-    """Run one attack and return its result as a dict with the fields of REFINEMENT_TYPE except `error`.
-
-    Without classes, `rows` and `losses` are empty and `examined` is 0. `inputs` is a struct array of length one, see
-    `dbanon_refine`.
     """
     classes = inputs.field("classes").flatten()
     if not len(classes):

@@ -33,16 +33,16 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
     "by the call" if the policy publishes it and the call withholds it.
     """
     source = spec.source
-    declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
+    declared = {source.spelled(row.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     settings = {quasi.column: quasi.settings for quasi in spec.roles.quasi}
     columns = []
     for name, role in plan.role_by_column(spec).items():
         row = declared.get(name)
-        role_text = role if role != "withheld" else row.declared.role.lower() if row is not None else None
+        role_text = role if role != "withheld" else row.role.lower() if row is not None else None
         if role == "withheld" and role_text not in (None, "identifier"):
             role_text = "by the call"
         if role in TRANSFORM_SETTINGS and row is not None:
-            settings[name] = row.declared.settings
+            settings[name] = row.settings
         is_calls = row is None and role not in ("withheld", "person")
         columns.append(
             review.ReviewedColumn(

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.warnings import PersonSpellingsWarning, UtilityWarning, warn
-from dbanon.policy.checks.person_spellings import count_spellings_sql, has_spellings
+from dbanon.policy.checks.spellings import count_spellings_sql, has_spellings
 from dbanon.source.catalog import Source
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql

@@ -137,7 +137,15 @@ def halving_algorithm(number: int, received_limits: list[int]) -> Registered:
         return labels
 
     return Registered(
-        "halves", "Halves", "split", run, "", "own", True, "", abilities=(Suppression("all", lambda o, k: 5),)
+        name="halves",
+        title="Halves",
+        family="split",
+        run=run,
+        source="",
+        evidence="own",
+        deterministic=True,
+        complexity="",
+        abilities=(Suppression("all", lambda o, k: 5),),
     )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dbanon
-from dbanon.api.frame_dtypes import normalize_types
+from dbanon.api.frame_adapters import normalize_types
 
 N = 40
 TIMES = pd.Series(pd.date_range("2020-01-01 10:00", periods=N, freq="37h"))

@@ -16,7 +16,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.api import duckdb_relations, frame_adapters, frame_dtypes
+from dbanon.api import duckdb_relations, frame_adapters
 
 COUNT = 12
 AGES = list(range(20, 20 + COUNT))
@@ -165,8 +165,8 @@ def test_unused_categories_are_not_published() -> None:
         result = as_arrow(dbanon.anonymize(given_table, "mondrian", **CALL).release)
         assert result.schema.field("disease").type == pa.string()
     nested = pa.list_(pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]))
-    assert frame_dtypes.without_dictionaries(nested) == pa.list_(pa.struct([("a", pa.string())]))
-    assert frame_dtypes.without_dictionaries(pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))) == pa.map_(
+    assert frame_adapters.without_dictionaries(nested) == pa.list_(pa.struct([("a", pa.string())]))
+    assert frame_adapters.without_dictionaries(pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))) == pa.map_(
         pa.string(), pa.string()
     )
 

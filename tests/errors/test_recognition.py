@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from dbanon import errors
-from dbanon.errors.recognition import recognized_error
+from dbanon.errors.exit_codes import recognized_error
 
 MESSAGES = Path(errors.__file__).parents[1] / "cli" / "manual" / "error_messages.toml"
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.integrations.quack import copy_process, published_copy, reader_records, tokens
+from dbanon.integrations.quack import copy_process, custodian_work, published_copy, tokens
 from dbanon.ledger import published_files, releases
 from dbanon.runtime import session
 from dbanon.source import schema
@@ -121,7 +121,7 @@ def served(database: Path) -> Iterator[Path]:
 def test_served_readers_are_recorded_once(database: Path, served: Path) -> None:
     with dbanon.connect(database) as con:
         for _ in range(2):
-            assert reader_records.record_readers(con, database, [])
+            assert custodian_work.record_readers(con, database, [])
         rows: list[Any] = con.execute("SELECT channel, content, file, recipient FROM published_files()").fetchall()
         assert rows == [("server", "release", str(served), name) for name in ("alice", "bob")]
         stored = con.execute("SELECT DISTINCT f.sha256 = hashes[''] FROM published_files() AS f, releases()").fetchall()
@@ -133,7 +133,7 @@ def test_server_of_readers_does_not_write(database: Path, served: Path) -> None:
     assert copy_process.run_copy_process(database, served) == {"left_out": [], "made": []}
     assert database.read_bytes() == content
     with dbanon.connect(database, read_only=True) as con:
-        assert not reader_records.record_readers(con, database, [])
+        assert not custodian_work.record_readers(con, database, [])
 
 
 def test_files_of_version_are_in_order_of_time(database: Path, tmp_path: Path) -> None:

@@ -22,13 +22,13 @@ SERVE_FAULTS: dict[str, Fault] = {
         _TESTS,
     ),
     "readers: several statements are allowed": Fault(
-        _FILE, 'if len(tree["statements"]) != 1:', 'if len(tree["statements"]) < 1:', _TESTS
+        _FILE, 'require(len(tree["statements"]) == 1,', 'require(len(tree["statements"]) >= 1,', _TESTS
     ),
     "readers: arguments of table functions are not checked": Fault(
         _FILE, 'self._visit(function["children"], ctes, depth + 1)', "pass", _TESTS
     ),
     "readers: a table function may have ORDER BY": Fault(
-        _FILE, 'self._require(not any(extras), "A table function', 'self._require(True, "A table function', _TESTS
+        _FILE, 'require(not any(extras), "A table function', 'require(True, "A table function', _TESTS
     ),
 }
 

@@ -84,7 +84,7 @@ SPARK_FAULTS: dict[str, Fault] = {
         needs="pyspark",
     ),
     "spark: a policy without the table is ignored": Fault(
-        "dbanon/integrations/spark/database_policy.py",
+        "dbanon/integrations/spark/given_policy.py",
         "        if not declared:",
         "        if False:",
         ("tests/integrations/spark/test_spark_policy_attempts.py",),

@@ -930,6 +930,18 @@ def test_read_only_database_is_reported(tmp_path: Path) -> None:
         assert repeats(connection) == [("visits", "patient", True)]
 
 
+def test_earlier_names_in_read_only_database_are_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as connection:
+        connection.execute("CREATE TABLE visits AS SELECT i AS age, i % 3 AS ward FROM range(60) AS r (i)")
+        dbanon.declare(connection, "visits", age="quasi", ward="insensitive")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE dbanon.policy RENAME COLUMN rounding TO grid")
+        connection.execute("UPDATE dbanon.policy SET role = 'other' WHERE role = 'insensitive'")
+    with dbanon.connect(path, read_only=True) as connection:
+        assert problems(connection) == []
+
+
 def test_suggested_statement_names_policy_database(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS \"odd one\"")
     con.execute('CREATE TABLE "odd one".main.visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)')

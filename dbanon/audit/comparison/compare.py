@@ -10,7 +10,7 @@ from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.published_clusters import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED
 from dbanon.algorithms.streams import StreamAlgorithm
-from dbanon.audit.comparison import algorithm_runs, stream_runs
+from dbanon.audit.comparison import algorithm_runs
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry
 from dbanon.release.spec.published_columns import unused_name
@@ -59,7 +59,7 @@ def compare_sql(call: Call) -> Sql:
     return Sql(fill("audit/comparison/compare.sql", parts=parts))
 
 
-PlanRuns = Callable[[ReleaseSpec], Sequence[algorithm_runs.AlgorithmRun | stream_runs.StreamRun]]
+PlanRuns = Callable[[ReleaseSpec], Sequence[algorithm_runs.AlgorithmRun]]
 """Returns all runs on an encoding, given its spec."""
 
 
@@ -77,7 +77,10 @@ def _encodings(
     for looks_up in (False, True):
         stream_algorithms = [s for s in selected if isinstance(s, StreamAlgorithm) and s.looks_up == looks_up]
         if stream_algorithms:
-            yield stream_runs.base_spec(call, looks_up=looks_up), partial(_stream_runs, call, stream_algorithms)
+            yield (
+                algorithm_runs.stream_base_spec(call, looks_up=looks_up),
+                partial(_stream_runs, call, stream_algorithms),
+            )
 
 
 def _table_runs(
@@ -90,9 +93,9 @@ def _table_runs(
 
 def _stream_runs(
     call: Call, stream_algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec
-) -> list[stream_runs.StreamRun]:
+) -> list[algorithm_runs.StreamRun]:
     """Return the runs of each stream algorithm with each k; `base` is the spec by which the stream is encoded."""
-    return [stream_runs.plan_run(call, base, a, k) for a in stream_algorithms for k in call.options["k"]]
+    return [algorithm_runs.plan_stream_run(call, base, a, k) for a in stream_algorithms for k in call.options["k"]]
 
 
 def named_table_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:

@@ -104,18 +104,14 @@ def _make_configuration(
     `base` is the spec that all runs share.
     """
     defaults = {name: value for name, value in algorithm.defaults.items() if axes.get(name) == 1}
-    axes = {name: _to_number(defaults.get(name, value)) for name, value in axes.items()}
+    values = {name: defaults.get(name, value) for name, value in axes.items()}
+    axes = {name: value if isinstance(value, int) else float(str(value)) for name, value in values.items()}
     overrides: dict[str, object] = {name: None if value == 1 else value for name, value in axes.items()}
     for model in models.models():
         if overrides.get(model.parameter, call.options.get(model.parameter)) is None:
             overrides |= {p.name: None for p in model.parameters}
     run = algorithm_runs.plan_run(call, base, algorithm, overrides, 1)
     return Configuration(run, {"algorithm": run.algorithm, **axes}, _release_statement(call, run, overrides))
-
-
-def _to_number(value: object) -> int | float:
-    """Return an integer as it is, and any other value as a float."""
-    return value if isinstance(value, int) else float(str(value))
 
 
 def _release_statement(call: Call, run: algorithm_runs.AlgorithmRun, overrides: Mapping[str, object]) -> str:
@@ -132,13 +128,10 @@ def _release_statement(call: Call, run: algorithm_runs.AlgorithmRun, overrides: 
     call_values = {n: value for n, value in call.options.items() if n in defaults and value != defaults[n]}
     arguments_by_name = {n: value for n, value in {**call_values, **overrides}.items() if value is not None}
     arguments_by_name = {n: arguments_by_name[n] for n in ("k", *arguments_by_name) if n in arguments_by_name}
-    arguments = "".join(f", {n} = {_format_argument(v)}" for n, v in arguments_by_name.items())
+    arguments = "".join(  # floats in their shortest exact notation
+        f", {n} = {repr(v) if isinstance(v, float) else argument(v)}" for n, v in arguments_by_name.items()
+    )
     return f"SELECT * FROM {run.algorithm}({text(call.text('tbl'))}{arguments})"
-
-
-def _format_argument(value: object) -> str:
-    """Return a parameter value as SQL text; a float in its shortest exact notation."""
-    return repr(value) if isinstance(value, float) else str(argument(value))
 
 
 def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Configuration]) -> list[Configuration]:

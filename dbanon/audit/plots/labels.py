@@ -80,14 +80,14 @@ def place_labels(
         ]
         if not free_places:
             continue
-        dx, dy, box = next((place for place in free_places if _is_nearest(place[2], center, centers)), free_places[0])
+        nearest_places = (  # those to which no marker is nearer than that of the label
+            (dx, dy, box)
+            for dx, dy, box in free_places
+            if box.distance(center) <= min(map(box.distance, centers)) + 1e-6
+        )
+        dx, dy, box = next(nearest_places, free_places[0])
         taken.append(box)
         _write_label(panel, (x, y), text, (dx / pixels_per_point, dy / pixels_per_point))
-
-
-def _is_nearest(box: Box, center: Sequence[float], centers: Sequence[Sequence[float]]) -> bool:
-    """Return whether no marker is nearer to a rectangle than the marker at `center`; all markers are at `centers`."""
-    return box.distance(center) <= min(map(box.distance, centers)) + 1e-6
 
 
 def _places(

@@ -30,7 +30,7 @@ from dbanon.cli.commands.release_advice import (
     release_advice,
 )
 from dbanon.cli.commands.review import print_file_review
-from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.options.connection_options import memory_arguments, memory_options
 from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,
@@ -225,7 +225,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
             resolved = catalog.resolve_source(
                 "anonymize", table, con.duckdb_connection.cursor(), catalog.SearchPath.from_connection(con), {}
             )
-            roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
+            roles = [(row.column, row.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
             name = f"{resolved.table}_release"
             release = table_text(resolved.schema, name)
@@ -342,7 +342,11 @@ def _write_release(request: _Request, how: Mapping[str, Any], as_json: bool, qui
         _print_plan(loaded.table_name, rows, as_json, quiet, None)
         return
     if unnamed and not quiet:
-        _report_unnamed(unnamed)
+        click.echo(
+            f"Withheld, for review: {', '.join(unnamed)}. Their roles are unknown. To publish them, name them with "
+            "--qi, --sensitive or --insensitive; to confirm that they are withheld, with --identifier.",
+            err=True,
+        )
     if as_json:
         print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
     elif not quiet:
@@ -366,15 +370,6 @@ def _count_withheld(con: Any, schema_name: str, name: str) -> int:
         [schema_name, name],
     ).fetchall()
     return int(n_withheld)
-
-
-def _report_unnamed(unnamed: Sequence[str]) -> None:
-    """Print on stderr which columns are withheld because they have no role, and which options change that."""
-    click.echo(
-        f"Withheld, for review: {', '.join(unnamed)}. Their roles are unknown. To publish them, name them with --qi, "
-        "--sensitive or --insensitive; to confirm that they are withheld, with --identifier.",
-        err=True,
-    )
 
 
 def _other_metrics_hint(files: Sequence[Path], name: str) -> str:

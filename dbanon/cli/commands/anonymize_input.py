@@ -15,6 +15,7 @@ import click
 from dbanon import errors
 from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, create_table, ending
 from dbanon.cli.options.role_options import name_predicate
+from dbanon.policy.declare import insert_row, row_cells
 from dbanon.policy.policy_files import IsAboutTable
 from dbanon.runtime import output_files, storage_version
 from dbanon.source import catalog, stored_policy
@@ -22,7 +23,7 @@ from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.catalog import SCHEMA, SearchPath, Source
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, qualified, text
 
 DATABASE_ENDINGS = (".duckdb", ".db")
 
@@ -107,7 +108,7 @@ def _load_table(con: Any, path: Path, table: str | None) -> LoadedInput:
             con.duckdb_connection.execute(f"INSERT INTO memory.{SCHEMA}.hierarchy BY NAME FROM {stored}")
         _check_repeated(source, policy.declared)
         for row in policy.declared:
-            _insert_policy_row(con, row)
+            insert_row(con.duckdb_connection, Sql(f"memory.{SCHEMA}.policy"), row_cells("main", INPUT_TABLE, row))
         read = output_files.source_files(con.duckdb_connection)
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
@@ -175,30 +176,3 @@ def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
         if row.column in roles:
             raise errors.ConflictingRolesError("anonymize", source.shown, row.column, (roles[row.column], row.role))
         roles[row.column] = row.role
-
-
-def _insert_policy_row(con: Any, row: DeclaredColumn) -> None:
-    """Insert a row of a policy into the policy in memory, as a row about the table `input`."""
-    settings = row.settings
-    cells = [
-        INPUT_TABLE,
-        row.column,
-        row.role,
-        settings.hierarchy,
-        settings.weight,
-        settings.min_level,
-        settings.max_level,
-        settings.top,
-        settings.bottom,
-    ]
-    form = "NULL" if not settings.settings else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
-    con.duckdb_connection.execute(
-        f"INSERT INTO memory.{SCHEMA}.policy (table_name, column_name, role, hierarchy, weight, min_level, max_level, "
-        f"top, bottom, rounding, missing_codes, settings) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::VARCHAR[], {form}",
-        [
-            *cells,
-            settings.rounding,
-            list(settings.missing_codes) or None,
-            *map(list, zip(*settings.settings, strict=True)),
-        ],
-    )

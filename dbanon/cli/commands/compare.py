@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.connection_options import memory_options
 from dbanon.cli.options.name_completion import complete_algorithms, complete_tables
 from dbanon.cli.options.parameters import add_parameter, parse_assignment
 from dbanon.cli.terminal.common import (
@@ -216,17 +216,18 @@ def _run_and_print(
 
 
 def _print_comparison(title: str, result_rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table of the runs that succeeded, then one line with the reason for each run that failed."""
+    """Print a table of the runs that succeeded, then one line with the reason for each run that failed.
+
+    Floats are rounded to four significant digits, so that they fit on the screen.
+    """
     succeeded = [row for row in result_rows if row["problem"] is None]
     names = [n for n in result_rows[0] if n not in _JSON_ONLY_COLUMNS and any(row[n] is not None for row in succeeded)]
     if succeeded:
-        print_table(title, [{n: _round_number(row[n]) for n in names} for row in succeeded])
+        print_table(
+            title,
+            [{n: float(f"{row[n]:.4g}") if isinstance(row[n], float) else row[n] for n in names} for row in succeeded],
+        )
     for row in result_rows:
         if row["problem"] is not None:
             settings = ", ".join(f"{n} = {row[n]}" for n in ("k", "l", "t", "d", "n") if row.get(n) is not None)
             click.echo(f"{row['algorithm']}, {settings}: {row['problem']}")
-
-
-def _round_number(value: object) -> object:
-    """Return a float rounded to four significant digits, so that it fits on the screen; other values unchanged."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value

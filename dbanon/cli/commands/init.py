@@ -11,10 +11,10 @@ import click
 from dbanon.cli.commands import input_tables
 from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.proposed_policy import ProposalOptions, write_proposals
-from dbanon.cli.options.attach_options import attach, attach_options
+from dbanon.cli.options.connection_options import attach, attach_options
 from dbanon.cli.options.name_completion import complete_tables
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.cli.terminal.common import AS_JSON, print_result
-from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import redaction
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy.profiling import thresholds

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.ledger.releases import TABLES
 from dbanon.policy.column_names.category_names import is_category_name
 from dbanon.runtime import csv_lines, input_files, session
@@ -211,16 +211,10 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
             f"{database} has a table {existing} already. Hint: --replace loads {file.name} in its place, with a new "
             "policy; --table gives the new table another name."
         )
-    con.duckdb_connection.execute("BEGIN")
-    try:
+    with session.transaction(con.duckdb_connection):
         if existing is not None:
             con.duckdb_connection.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
         create_table(con, place, file)
-        con.duckdb_connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(Exception):
-            con.duckdb_connection.execute("ROLLBACK")
-        raise
     try:
         yield identifier_text(table)
     except BaseException:

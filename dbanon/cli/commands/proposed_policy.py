@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from dbanon import errors
 from dbanon.cli.commands.role_questions import (
     WIDTH,
     Proposal,
@@ -16,9 +15,11 @@ from dbanon.cli.commands.role_questions import (
     print_wrapped,
     profile_proposals,
 )
-from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.cli.terminal.command_group import ExitError
+from dbanon.policy.declare import delete_row, insert_row, row_cells
+from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, missing_codes, schema, stored_policy
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
+from dbanon.sqltext.quote import join_sql, one_line, qualified, text
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _keep_missing_codes(
     profile() reads declared codes as NULL, so it does not find them again. A code that is not a value of the column's
     type, such as one of a column that has since been converted, is dropped.
     """
-    codes = {source.spelled(row.declared.column): row.declared.settings.missing_codes for row in old}
+    codes = {source.spelled(row.column): row.settings.missing_codes for row in old}
 
     def is_true(condition: str) -> bool:
         (value,) = con.execute(f"SELECT {condition}").fetchone()
@@ -145,12 +146,15 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
         column, problem, statement = problems[0]
         p = next((p for p in remaining if p.column == column), None)
         if p is not None and p.role == "identifier" and not p.is_key:
-            _withhold(con, source, p)
+            con.execute(
+                f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+                [*stored_policy.policy_key(source), column],
+            )
             remaining.remove(p)
             change = f"{column} is withheld without a role"
         else:
             con.execute(statement)
-            rows = {row.declared.column: row.declared.role for row in stored_policy.policy_rows(source, con)}
+            rows = {row.column: row.role for row in stored_policy.policy_rows(source, con)}
             changed_proposals = [q for q in remaining if rows.get(q.column) != q.role]
             remaining = [
                 replace(q, role=rows[q.column]) if q in changed_proposals else q for q in remaining if q.column in rows
@@ -160,15 +164,6 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
             )
         print_wrapped(f"{change}, because of {problem}")
     return remaining
-
-
-def _withhold(con: Any, source: catalog.Source, p: Proposal) -> None:
-    """Delete the policy row of a column."""
-    con.execute(
-        f"DELETE FROM {qualified(source.home, catalog.SCHEMA, 'policy')} "
-        "WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-        [*stored_policy.policy_key(source), p.column],
-    )
 
 
 def _print_policy(
@@ -205,8 +200,8 @@ def _lost_settings(
     """
     lost_settings = {}
     for row in old:
-        column = source.spelled(row.declared.column) or row.declared.column
-        stored = row.declared.settings
+        column = source.spelled(row.column) or row.column
+        stored = row.settings
         new = proposals.get(column)
         kept_settings = {"hierarchy": new.hierarchy, "top": new.top, "rounding": new.grid} if new else {}
         settings = {
@@ -217,8 +212,8 @@ def _lost_settings(
         if stored.weight != 1:
             settings["weight"] = stored.weight
         texts = [f"{name} {value}" for name, value in settings.items() if str(value) != str(kept_settings.get(name))]
-        if new is None or new.role != row.declared.role:
-            texts.insert(0, f"role {row.declared.role}")
+        if new is None or new.role != row.role:
+            texts.insert(0, f"role {row.role}")
         if texts:
             lost_settings[column] = texts
     return lost_settings
@@ -305,35 +300,18 @@ def _write_policy(
     Raises:
         ReadOnlyDatabaseError: The database is read-only.
     """
-    schema.create(con.duckdb_connection, source.home)
-    if not catalog.has_table(con, source.home, "policy"):
-        raise errors.ReadOnlyDatabaseError("init", source.home)
-    policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
-    con.execute("BEGIN")
-    try:
+    policies = schema.writable_table("init", con.duckdb_connection, con, source.home, "policy")
+    hierarchies = qualified(source.home, catalog.SCHEMA, "hierarchy")
+    with session.transaction(con):
         if source.foreign is not None:
             attached_databases.record_identity("init", con, source.database, source.foreign)
         for row in old:
-            con.execute(
-                f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
-                [row.schema_name, row.table_name, row.declared.column],
-            )
+            delete_row(con, policies, row)
         for p in declared:
             if p.build is not None and p.hierarchy is not None:
                 con.execute(f"INSERT INTO {hierarchies} {p.build.rows(p.hierarchy, source, p.column)}")
-        con.execute(_insert_sql(policies, source, declared))
-        con.execute("COMMIT")
-    except Exception:
-        con.execute("ROLLBACK")
-        raise
-
-
-def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
-    """Return the INSERT statement for the policy rows of all columns that get a role."""
-    names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "rounding", "missing_codes")
-    rows = []
-    for p in declared:
-        cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
-        codes = f"[{join_sql(map(text, p.missing))}]" if p.missing else "NULL"
-        rows.append(f"({join_sql(literal(v) for v in cells)}, {codes})")
-    return f"INSERT INTO {policies} ({join_sql(map(identifier, names))}) VALUES {join_sql(rows)}"
+            settings = stored_policy.Settings(
+                hierarchy=p.hierarchy, top=p.top, rounding=p.grid, missing_codes=p.missing
+            )
+            column = stored_policy.DeclaredColumn(p.column, str(p.role), settings)
+            insert_row(con, policies, row_cells(*stored_policy.policy_key(source), column))

@@ -9,7 +9,7 @@ import click
 
 from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import policy_reviews, print_on_stderr, print_review as show_review
-from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.connection_options import memory_options
 from dbanon.cli.options.name_completion import complete_columns, complete_releases, complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,
@@ -403,7 +403,18 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         for name, rows in tables.items():
             show_review(rows, name)
         if files:
-            print_table("Published files", [_short_file(row) for row in files])
+            short_files = [  # the columns that fit into 80 characters, with the time to the minute
+                {
+                    "release": row["name"],
+                    "version": row["version"],
+                    "file": Path(row["file"]).name,
+                    "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
+                    "recipient": row["recipient"] or "not stated",
+                    "purpose": row["purpose"] or "not stated",
+                }
+                for row in files
+            ]
+            print_table("Published files", short_files)
     reviews = {name: review_objects(rows) for name, rows in tables.items()}
     print_result(
         {"tables": reviews, "published_files": files, "problems": [asdict(p) for p in problem_rows]},
@@ -424,18 +435,6 @@ QUALIFY row_number() OVER (
 ) = 1
 ORDER BY published_at ASC
 """
-
-
-def _short_file(row: Mapping[str, Any]) -> dict[str, object]:
-    """Return the columns of a published file that fit into a table of 80 characters, with the time to the minute."""
-    return {
-        "release": row["name"],
-        "version": row["version"],
-        "file": Path(row["file"]).name,
-        "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
-        "recipient": row["recipient"] or "not stated",
-        "purpose": row["purpose"] or "not stated",
-    }
 
 
 def _print_release(release: Any, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbanon import errors
-from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.options.connection_options import memory_arguments, memory_options
 from dbanon.cli.terminal.common import AS_JSON, DATABASE, REPLACE, errors_as_messages, print_result, print_table
 from dbanon.integrations.quack import tokens
 from dbanon.runtime import atomic_write, output_files

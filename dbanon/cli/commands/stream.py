@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import click
 
-from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.connection_options import memory_options
 from dbanon.cli.options.name_completion import complete_systems
 from dbanon.cli.options.parameters import merge_stream_parameters, options_not_assigned, stream_parameter_options
 from dbanon.cli.options.role_options import (

@@ -158,10 +158,8 @@ def _algorithm_functions(family: tuple[TableFunction, ...], alone: bool) -> list
         parts.append(table(map(escape_markdown, output[0]), (map(escape_markdown, row) for row in output[1:])))
     parts.append("The classes and the metrics of the same release:")
     parts.append(_fenced("sql", "\n".join(one.example.code for one in family[1:])))
-    if algorithm is not None:
-        parts += ["## Algorithm", *_algorithm(algorithm)]
-    if stream is not None:
-        parts += ["## Algorithm", *_system(stream)]
+    if (described := algorithm or stream) is not None:
+        parts += ["## Algorithm", *_algorithm(described)]
     parts.append("[All functions](../index.md), [metrics](../metrics.md), [errors](../errors.md)")
     return parts
 
@@ -231,35 +229,22 @@ def _row(parameter: Parameter) -> tuple[str, ...]:
     )
 
 
-def _algorithm(algorithm: Algorithm) -> list[str]:
-    """Return what an algorithm does, and a table of its title, family, source, evidence, complexity and randomness."""
-    return [
-        *([escape_markdown(algorithm.summary)] if algorithm.summary else []),
-        table(
-            ("name", escape_markdown(algorithm.title)),
-            (
-                ("family", escape_markdown(algorithm.family)),
-                ("source", escape_markdown(algorithm.source)),
-                ("evidence", escape_markdown(algorithm.evidence_text)),
-                ("complexity", escape_markdown(algorithm.complexity)),
-                ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
-            ),
-        ),
-    ]
+def _algorithm(algorithm: Algorithm | StreamAlgorithm) -> list[str]:
+    """Return a table of an algorithm's title, source, evidence and complexity.
 
-
-def _system(system: StreamAlgorithm) -> list[str]:
-    """Return a table about a stream algorithm: title, source, evidence and complexity."""
-    return [
-        table(
-            ("name", escape_markdown(system.title)),
-            (
-                ("source", escape_markdown(system.source)),
-                ("evidence", escape_markdown(system.evidence_text)),
-                ("complexity", escape_markdown(system.complexity)),
-            ),
-        )
+    If it is one for tables, the table has its family and randomness, too, and the text what it does before the table.
+    """
+    rows = [
+        ("source", escape_markdown(algorithm.source)),
+        ("evidence", escape_markdown(algorithm.evidence_text)),
+        ("complexity", escape_markdown(algorithm.complexity)),
     ]
+    summary = []
+    if isinstance(algorithm, Algorithm):
+        randomness = "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"
+        rows = [("family", escape_markdown(algorithm.family)), *rows, ("random", randomness)]
+        summary = [escape_markdown(algorithm.summary)] if algorithm.summary else []
+    return [*summary, table(("name", escape_markdown(algorithm.title)), rows)]
 
 
 def _family(function: TableFunction) -> tuple[TableFunction, ...]:

@@ -255,11 +255,9 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
         stored_row = stored.get(names.fold_case(column))
         role = str(settings.get("role", "")).lower()
         if role in TRANSFORM_SETTINGS:
-            if (
-                stored_row is None
-                or stored_row.role.lower() != role
-                or _transform_settings(settings) != stored_row.settings.settings
-            ):
+            form = settings.get("settings")
+            pairs = stored_policy.parse_settings(form if isinstance(form, Mapping) else None)
+            if stored_row is None or (stored_row.role.lower(), stored_row.settings.settings) != (role, pairs):
                 raise click.BadParameter(
                     f"{path} makes {column} a {role} that the policy of the database does not have. A file in "
                     "addition to that policy can only tighten it. Hint: remove the column from the file, or declare "
@@ -288,12 +286,6 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
                     f"{path} has the setting {setting} for {column}. Accepted: {accepted}.", param_hint="--policy"
                 )
     return parameters
-
-
-def _transform_settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the settings of a pseudonym, mask or shift as the policy stores them; empty without any."""
-    form = settings.get("settings")
-    return stored_policy.parse_settings(form) if isinstance(form, Mapping) else ()
 
 
 def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
@@ -347,24 +339,25 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
 
     A name that is already stored is kept, even if it looks like a file.
     """
-    hierarchies = parameters.get("hierarchies")
-    if not isinstance(hierarchies, Mapping):
-        return dict(parameters)
     raw = session.plain_connection(con)
     stored = catalog.stored_hierarchies(raw, catalog.SearchPath.from_connection(raw).database)
-    hierarchy_names = {
-        column: _stored_file(con, column, name) if _is_file(name) and name not in stored else name
-        for column, name in hierarchies.items()
-    }
-    return {**parameters, "hierarchies": hierarchy_names}
+    return _with_hierarchies(
+        parameters,
+        lambda column, name: _stored_file(con, column, name) if _is_file(name) and name not in stored else name,
+    )
 
 
 def hierarchies_as_paths(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters in which hierarchies that are files are Path objects, as the Python functions expect them."""
+    return _with_hierarchies(parameters, lambda _, name: Path(str(name)) if _is_file(name) else name)
+
+
+def _with_hierarchies(parameters: Mapping[str, Any], replacement: Callable[[str, Any], object]) -> dict[str, Any]:
+    """Return a copy of parameters in which the hierarchy of each column is what `replacement` returns for it."""
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)
-    return {**parameters, "hierarchies": {c: Path(str(n)) if _is_file(n) else n for c, n in hierarchies.items()}}
+    return {**parameters, "hierarchies": {column: replacement(column, name) for column, name in hierarchies.items()}}
 
 
 def declare_policy(con: Any, path: Path, columns: PolicyColumns) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 import duckdb
 
-from dbanon.cli.options.attach_options import attach, attach_options
-from dbanon.cli.options.memory_options import memory_arguments, memory_options
-from dbanon.cli.terminal.exit_errors import ExitError
+from dbanon.cli.options.connection_options import attach_options, memory_options
+from dbanon.cli.terminal.command_group import ExitError
 from dbanon.errors import DbanonError, MissingExtraError
 from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.runtime.csv_formulas import CHOICES
@@ -90,16 +89,11 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
 
     Errors end the command with their exit code.
     """
-    from dbanon.api.connection import connect
+    from dbanon.cli.terminal.common import open_database
 
     try:
-        connection = connect(database or ":memory:", read_only=readonly, **memory_arguments())
+        connection: Connection = open_database(database or ":memory:", readonly)
         connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
-        try:
-            attach(connection)
-        except BaseException:
-            connection.close()
-            raise
     except (duckdb.Error, DbanonError) as error:
         raise ExitError(str(error), error_outcome(error)) from None
     return connection

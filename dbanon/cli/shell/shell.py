@@ -1,10 +1,13 @@
-"""The shell without its prompt: run statements and dot commands, write results, times and errors."""
+"""The shell without its prompt: run statements in a thread and dot commands, write results, times and errors."""
 
 import contextlib
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TextIO
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TextIO, TypeVar
 
 import duckdb
 from rich.console import Console, RenderableType
@@ -15,13 +18,68 @@ from dbanon.api.connection import Connection
 from dbanon.cli.shell import script as shell_script
 from dbanon.cli.terminal.compiling import COMPILING_MESSAGE, compiling_text, statement_progress
 from dbanon.cli.terminal.result_table import QueryResult, ResultPage, Row, render
-from dbanon.cli.terminal.worker import Worker
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
 from dbanon.errors.display import escape_controls, format_error
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.kernels import compile_events
 from dbanon.runtime import csv_formulas, session
+
+T = TypeVar("T")
+
+
+class Worker:
+    """One thread that runs work for the main thread, which waits for it.
+
+    `interrupt` is called to stop the work after Ctrl-C. `tick` receives the running time in seconds about ten times per
+    second, and None when the work is complete.
+    """
+
+    def __init__(self, interrupt: Callable[[], None], tick: Callable[[float | None], None]) -> None:
+        """Store the callbacks and prepare the thread, which starts with the first work."""
+        self._interrupt = interrupt
+        self._tick = tick
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dbanon-shell")
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run `work` in the thread and return its result, or raise its error.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed, and the work ended with an error.
+        """
+        started = time.monotonic()
+        with _record_ctrl_c() as pressed:
+            future = self._pool.submit(work)
+            while not wait([future], timeout=0.1).done:
+                if pressed.is_set():
+                    self._interrupt()  # again and again: the work may just be between two steps
+                self._tick(time.monotonic() - started)
+            self._tick(None)
+        if pressed.is_set() and future.exception() is not None:
+            raise KeyboardInterrupt
+        return future.result()
+
+    def close(self) -> None:
+        """End the thread, after the work that runs in it."""
+        self._pool.shutdown()
+
+
+@contextlib.contextmanager
+def _record_ctrl_c() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets during the block, instead of raising KeyboardInterrupt.
+
+    Outside of the main thread nothing is changed, and the event is never set.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    previous_handler = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, previous_handler)
+
 
 CHUNK = 10_000
 """Rows that are fetched at a time."""

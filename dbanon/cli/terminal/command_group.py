@@ -1,4 +1,4 @@
-"""Click groups that report errors as JSON with --json, and Ctrl-C as one line."""
+"""Click groups that report errors as JSON with --json, and Ctrl-C as one line; the exception that ends a command."""
 
 import contextlib
 from typing import Any
@@ -7,12 +7,22 @@ import click
 
 from dbanon.cli.terminal.value_format import as_json
 from dbanon.errors import renamed_names
+from dbanon.errors.base import Outcome
 from dbanon.errors.exit_codes import EXIT_CODES
 
 JSON = "--json"
 _CONTEXT_KEY = "dbanon.json"
 
 OUTCOMES = {code: outcome for outcome, code in EXIT_CODES.items()}
+
+
+class ExitError(click.ClickException):
+    """Ends a command with a message and the exit code of an outcome."""
+
+    def __init__(self, message: str, outcome: Outcome = "failed") -> None:
+        """Store the message and the exit code: 1 unless another outcome than "failed" is given."""
+        super().__init__(message)
+        self.exit_code = EXIT_CODES[outcome]  # type: ignore[misc]  # click declares it for the class
 
 
 class JsonErrorGroup(click.Group):

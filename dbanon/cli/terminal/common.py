@@ -11,12 +11,10 @@ from typing import Any
 
 import click
 
-from dbanon.cli.options.attach_options import attach, attach_options
-from dbanon.cli.options.memory_options import memory_arguments
+from dbanon.cli.options.connection_options import attach, attach_options, memory_arguments
 from dbanon.cli.options.message_options import with_option_names
-from dbanon.cli.terminal.command_group import JSON
+from dbanon.cli.terminal.command_group import JSON, ExitError
 from dbanon.cli.terminal.compiling import BAR_WIDTH, COMPILING_MESSAGE, compiling_text
-from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, redaction
 from dbanon.errors.display import single_line
@@ -59,10 +57,11 @@ ALLOW_SMALL_DIFFERENCES = click.option(
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Write JSON, also for errors.")
 
 
-def open_database(database: Path, read_only: bool = False) -> Any:
-    """Return a connection to a database file with dbanon's functions, and with the databases of --attach attached.
+def open_database(database: Path | str, read_only: bool = False) -> Any:
+    """Return a connection to a database with dbanon's functions, and with the databases of --attach attached.
 
-    The options --memory and --temp-directory of the command apply. The caller closes the connection.
+    `database` is a file or `:memory:`. The options --memory and --temp-directory of the command apply. The caller
+    closes the connection.
     """
     from dbanon.api.connection import connect
 

@@ -149,7 +149,8 @@ class LineWriter:
         if not self._has_header:
             writer.writerow(csv_formulas.header_cells(table.column_names, escape=self.escape))
             self._has_header = True
-        texts = {f.name for f in table.schema if self.escape and not _is_non_text(f.type)}
+        fields = table.schema if self.escape else ()
+        texts = {f.name for f in fields if not (pa.types.is_primitive(f.type) or pa.types.is_decimal(f.type))}
         writer.writerows([self._cell(n, v, n in texts) for n, v in row.items()] for row in rows)
         yield file.getvalue()
 
@@ -160,8 +161,3 @@ class LineWriter:
         if value is None or not is_text:
             return value
         return csv_formulas.escape_cell(str(value), is_quasi=column in self.quasi)
-
-
-def _is_non_text(type_: Any) -> bool:
-    """Return whether values of an Arrow type are numbers, booleans, dates or times."""
-    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dbanon import errors
+from dbanon.integrations.quack.function_allowlist import require
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission
 from dbanon.sqltext.quote import Sql, join_sql, text
@@ -64,8 +65,7 @@ class CallRewriter:
         common_fields = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
         name = str(node["function"]["function_name"]).lower()
         if name == PERMISSIONS:
-            if node["function"]["children"]:
-                raise errors.ReaderStatementRefusedError("An argument of permissions()")
+            require(not node["function"]["children"], "An argument of permissions()")
             node.clear()
             node |= {"type": "SUBQUERY", **common_fields, "subquery": parse_query(permission_rows(self.permissions))}
         else:

@@ -10,7 +10,7 @@ import duckdb
 
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import error_outcome
-from dbanon.integrations.quack import fulfil_requests, published_copy, reader_records, request_files, subprocesses
+from dbanon.integrations.quack import custodian_work, published_copy, request_files, subprocesses
 from dbanon.runtime import storage_version
 from dbanon.udf import install
 
@@ -39,10 +39,10 @@ def main(job: Mapping[str, Any]) -> int:
             connection = duckdb.connect(str(database), read_only=not has_requests)
         install.attach(connection, catalog=has_requests)
         with request_files.take_requests(folder) if has_requests else contextlib.nullcontext(()) as requests:
-            messages = list(fulfil_requests.fulfil(connection, requests))
+            messages = list(custodian_work.fulfil(connection, requests))
             copy = published_copy.refresh_copy(connection, folder)
         if has_requests:
-            reader_records.record_readers(connection, database, [name for name, _ in copy.omitted])
+            custodian_work.record_readers(connection, database, [name for name, _ in copy.omitted])
         connection.close()
     except (DbanonError, duckdb.Error, OSError) as error:
         print(json.dumps({"error": str(error).split("\n")[0], "busy": error_outcome(error) == "busy"}), flush=True)

@@ -11,7 +11,7 @@ import duckdb
 
 from dbanon.api.connection import Connection, connect
 from dbanon.errors import DbanonError
-from dbanon.integrations.quack import fulfil_requests, published_copy, reader_records, request_files
+from dbanon.integrations.quack import custodian_work, published_copy, request_files
 from dbanon.integrations.quack.audit_log import AuditLog
 from dbanon.integrations.quack.subprocesses import ServerConfig, stop_event
 from dbanon.integrations.quack.tokens import TokenChecker, token_file
@@ -145,11 +145,11 @@ class _CopyUpdater:
         database_changed.clear()
         with contextlib.suppress(duckdb.Error, OSError, DbanonError):
             with request_files.take_requests(self.folder) as requests:
-                for message in fulfil_requests.fulfil(self.connection, requests):
+                for message in custodian_work.fulfil(self.connection, requests):
                     self.on_message(message)
                 omitted = published_copy.refresh_copy(self.connection, self.folder).omitted
             self._has_copied = True
-            reader_records.record_readers(self.connection, self.database, [name for name, _ in omitted])
+            custodian_work.record_readers(self.connection, self.database, [name for name, _ in omitted])
             if omitted and omitted != self._last_omitted:
                 self.on_message("; ".join(f"{name} is not served: {why}" for name, why in omitted))
             self._last_omitted = omitted

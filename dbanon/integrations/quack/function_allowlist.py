@@ -5,6 +5,14 @@ session, sleep, or differ from call to call; and that make much from little (`re
 `list_resize`, ...).
 """
 
+from dbanon import errors
+
+
+def require(is_allowed: bool, reason: str, name: str = "") -> None:
+    """Raise ReaderStatementRefusedError with the reason and the shortened name, unless `is_allowed`."""
+    if not is_allowed:
+        raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))
+
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text."""

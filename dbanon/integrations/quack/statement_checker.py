@@ -15,6 +15,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.integrations.quack import call_rewriter, function_allowlist
 from dbanon.integrations.quack.call_rewriter import CallRewriter
+from dbanon.integrations.quack.function_allowlist import require
 from dbanon.sqltext.quote import Sql, text
 from dbanon.sqltext.tokenizer import code_tokens
 
@@ -71,12 +72,9 @@ def check_statement(
     Raises:
         ReaderStatementRefusedError: Something in the statement is not allowed.
     """
-    if len(statement) > MAX_CHARACTERS:
-        raise errors.ReaderStatementRefusedError(
-            f"A statement of {len(statement)} characters (at most {MAX_CHARACTERS})"
-        )
-    if "\0" in statement:
-        raise errors.ReaderStatementRefusedError("A statement with a NUL character")
+    is_short = len(statement) <= MAX_CHARACTERS
+    require(is_short, f"A statement of {len(statement)} characters (at most {MAX_CHARACTERS})")
+    require("\0" not in statement, "A statement with a NUL character")
     tree = _parse_tree(statement, run_query)
     checker = _TreeChecker(tables, function_allowlist.FUNCTIONS | set(functions))
     checker.check(tree)
@@ -129,8 +127,7 @@ def _parse_tree(statement: str, run_query: QueryRunner) -> dict[str, Any]:
         if tree.get("error_type") == "parser":
             raise errors.ReaderStatementRefusedError("A statement that cannot be parsed", f"({message})")
         raise errors.ReaderStatementRefusedError(f"{_statement_kind(statement)}, which is no SELECT")
-    if len(tree["statements"]) != 1:
-        raise errors.ReaderStatementRefusedError(f"{len(tree['statements'])} statements in one")
+    require(len(tree["statements"]) == 1, f"{len(tree['statements'])} statements in one")
     return dict(tree)
 
 
@@ -236,7 +233,7 @@ class _TreeChecker:
         Raises:
             ReaderStatementRefusedError: Something in the tree is not allowed.
         """
-        self._require(set(tree) <= {"error", "statements"}, "A statement of an unknown form")
+        require(set(tree) <= {"error", "statements"}, "A statement of an unknown form")
         self._check_query(tree["statements"][0], frozenset(), 0)
 
     def _check_query(self, query: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
@@ -249,7 +246,7 @@ class _TreeChecker:
             ctes: The lower-case names of the CTEs in scope.
             depth: How deeply the node is nested in the tree.
         """
-        self._require(not query["named_param_map"], "A parameter")
+        require(not query["named_param_map"], "A parameter")
         self._check_node(query, ctes, depth + 1)
 
     def _visit(self, node: Any, ctes: frozenset[str], depth: int) -> None:
@@ -263,7 +260,7 @@ class _TreeChecker:
         Raises:
             ReaderStatementRefusedError: Something in it is not allowed, or the depth is MAX_DEPTH.
         """
-        self._require(depth < MAX_DEPTH, _NESTED_TOO_DEEPLY)
+        require(depth < MAX_DEPTH, _NESTED_TOO_DEEPLY)
         if isinstance(node, list):
             for child in node:
                 self._visit(child, ctes, depth + 1)
@@ -289,7 +286,7 @@ class _TreeChecker:
             self._check_fields(node, _NODE_FIELDS, kind)
             visited_fields = self._check_relation(kind, node, ctes, depth)
         else:
-            self._require(frozenset(node) in _UNTYPED_NODES, "A statement of an unknown form")
+            require(frozenset(node) in _UNTYPED_NODES, "A statement of an unknown form")
             visited_fields = ()
         if "cte_map" in node:
             ctes = self._check_ctes(node["cte_map"], ctes, depth)
@@ -309,9 +306,9 @@ class _TreeChecker:
             kind: The node's kind.
         """
         kind_label = kind.removesuffix("_NODE").replace("_", " ").lower()
-        self._require(kind in kinds and set(node) <= kinds[kind], f"'{kind_label}'")
+        require(kind in kinds and set(node) <= kinds[kind], f"'{kind_label}'")
         for name in _NULL_FIELDS:
-            self._require(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
+            require(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
 
     def _check_ctes(self, cte_map: dict[str, Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
         """Check a WITH clause and return the names of the CTEs in scope after it, in lower case.
@@ -323,12 +320,12 @@ class _TreeChecker:
             ctes: The lower-case names of the CTEs in scope before it, which are in the result, too.
             depth: How deeply the node is nested in the tree.
         """
-        self._require(set(cte_map) == {"map"}, "A CTE of an unknown form")
+        require(set(cte_map) == {"map"}, "A CTE of an unknown form")
         for entry in cte_map["map"]:
             value = entry["value"]
             known_form = set(entry) == {"key", "value"} and set(value) <= _CTE_FIELDS
-            self._require(known_form, "A CTE of an unknown form")
-            self._require(not value["key_targets"], "A recursive CTE")
+            require(known_form, "A CTE of an unknown form")
+            require(not value["key_targets"], "A recursive CTE")
             self._check_query(value["query"], ctes, depth + 1)
             ctes |= {entry["key"].lower()}
         return ctes
@@ -340,30 +337,26 @@ class _TreeChecker:
         """
         if kind in ("FUNCTION", "WINDOW"):
             name = node["function_name"].lower()
-            self._require(
-                not node["catalog"] and node["schema"] in ("", "main"), "A function with the name of its schema"
-            )
-            self._require(name in self.functions, "The function", name)
+            require(not node["catalog"] and node["schema"] in ("", "main"), "A function with the name of its schema")
+            require(name in self.functions, "The function", name)
         if kind == "CAST":
             self._check_type(node["cast_type"])
             return ("cast_type",)
         if kind == "OPERATOR":
-            self._require(node["type"] in _OPERATORS, "An unknown operator")
+            require(node["type"] in _OPERATORS, "An unknown operator")
         if kind == "COLLATE":
-            self._require(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary", "posix"), "A collation")
+            require(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary", "posix"), "A collation")
         if kind == "CONSTANT":
             self._check_constant(node["value"])
         return ("value",) if kind == "CONSTANT" else ()
 
     def _check_constant(self, value: Any) -> None:
         """Check the node of a literal: its type must be allowed, and its value a scalar or a dictionary of scalars."""
-        self._require(
-            isinstance(value, dict) and set(value) <= {"type", "is_null", "value"}, "A literal of an unknown form"
-        )
+        require(isinstance(value, dict) and set(value) <= {"type", "is_null", "value"}, "A literal of an unknown form")
         self._check_type(value["type"])
         content = value.get("value")
         parts = content.values() if isinstance(content, dict) else [content]
-        self._require(not any(isinstance(part, dict | list) for part in parts), "A literal of an unknown form")
+        require(not any(isinstance(part, dict | list) for part in parts), "A literal of an unknown form")
 
     def _check_relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
         """Check an element of FROM; a table must be published or a CTE in scope.
@@ -383,15 +376,15 @@ class _TreeChecker:
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
             is_known = (schema or "main", name) in self.tables or (not schema and name in ctes)
-            self._require(is_known and not node["catalog_name"], "The table", name)
+            require(is_known and not node["catalog_name"], "The table", name)
         elif kind == "TABLE_FUNCTION":
             return self._check_table_function(node, ctes, depth)
         elif kind == "SHOW_REF":
             is_query = node["show_type"] in ("DESCRIBE", "SUMMARY") and node["query"] is not None
             has_name = node["table_name"] or node["schema_name"] or node["catalog_name"]
-            self._require(is_query and not has_name, "SHOW")
+            require(is_query and not has_name, "SHOW")
         elif kind == "EXPRESSION_LIST":
-            self._require(not node["expected_types"], "VALUES with types")
+            require(not node["expected_types"], "VALUES with types")
         return ()
 
     def _check_table_function(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
@@ -410,16 +403,16 @@ class _TreeChecker:
             ReaderStatementRefusedError: The function, or something in its call, is not allowed.
         """
         function = node["function"]
-        self._require(function.get("class") == "FUNCTION", "A table function of an unknown form")
+        require(function.get("class") == "FUNCTION", "A table function of an unknown form")
         self._check_fields(function, _EXPRESSION_FIELDS, "FUNCTION")
         name = str(function["function_name"]).lower()
         is_release = call_rewriter.is_rewritten(name)
-        self._require(is_release or name in TABLE_FUNCTIONS, "The table function", name)
-        self._require(not function["schema"] and not function["catalog"], "A function with the name of its schema")
-        self._require(node["with_ordinality"] == "WITHOUT_ORDINALITY", "'with ordinality'")
+        require(is_release or name in TABLE_FUNCTIONS, "The table function", name)
+        require(not function["schema"] and not function["catalog"], "A function with the name of its schema")
+        require(node["with_ordinality"] == "WITHOUT_ORDINALITY", "'with ordinality'")
         order = (function["order_bys"] or {}).get("orders")
         extras = [order, function["filter"], function["distinct"], function["export_state"]]
-        self._require(not any(extras), "A table function with ORDER BY, FILTER or DISTINCT")
+        require(not any(extras), "A table function with ORDER BY, FILTER or DISTINCT")
         if is_release:
             self.release_calls.append(node)
         else:
@@ -428,23 +421,14 @@ class _TreeChecker:
 
     def _check_type(self, node: Mapping[str, Any] | None) -> None:
         """Check the type of a cast or literal, and the types of its elements or fields."""
-        self._require(isinstance(node, dict) and set(node) == {"id", "type_info"}, "A type of an unknown form")
+        require(isinstance(node, dict) and set(node) == {"id", "type_info"}, "A type of an unknown form")
         name, type_info = str((node or {})["id"]).lower(), (node or {})["type_info"] or {}
-        self._require(
-            set(type_info) <= _TYPE_FIELDS and not type_info.get("extension_info"), "A type of an unknown form"
-        )
+        require(set(type_info) <= _TYPE_FIELDS and not type_info.get("extension_info"), "A type of an unknown form")
         if name == "unbound":
-            self._require(
-                not type_info.get("catalog") and not type_info.get("schema"), "A type with the name of its schema"
-            )
+            require(not type_info.get("catalog") and not type_info.get("schema"), "A type with the name of its schema")
             name = str(type_info.get("name", "")).lower()
-        self._require(name in function_allowlist.TYPES, "The type", name)
+        require(name in function_allowlist.TYPES, "The type", name)
         inner = [type_info.get("child_type")] + [pair["second"] for pair in type_info.get("child_types", ())]
         for part in inner:
             if part is not None:
                 self._check_type(part)
-
-    def _require(self, is_allowed: bool, reason: str, name: str = "") -> None:
-        """Raise ReaderStatementRefusedError with the reason and the shortened name, unless `is_allowed`."""
-        if not is_allowed:
-            raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))

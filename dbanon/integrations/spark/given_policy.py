@@ -1,30 +1,127 @@
-"""The policy and the hierarchies that a caller gives for a DataFrame, as rows of dbanon.policy and dbanon.hierarchy."""
+"""The policy and the hierarchies for a DataFrame, as rows of dbanon.policy and dbanon.hierarchy.
+
+A caller gives them, or a DuckDB database declares them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
 import pyarrow as pa
 
 from dbanon import errors
 from dbanon.api import missing_codes
 from dbanon.api.connection import Connection, connect
-from dbanon.integrations.spark.database_policy import DatabasePolicy, database_policy
 from dbanon.integrations.spark.session_call import quoted_name
-from dbanon.integrations.spark.table_names import duckdb_parts
+from dbanon.integrations.spark.table_names import duckdb_name, duckdb_parts
 from dbanon.policy import policy_files
-from dbanon.policy.declare import declare
+from dbanon.policy.declare import declare, insert_row, row_cells
 from dbanon.policy.hierarchies.store import load_hierarchy
-from dbanon.source import schema, stored_policy
+from dbanon.runtime import session
+from dbanon.source import catalog, schema, stored_policy
+from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.catalog import SCHEMA
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import identifier
+from dbanon.sqltext.quote import Sql, identifier, qualified
+
+_FUNCTION = "anonymize"
+
+
+@dataclass(frozen=True)
+class DatabasePolicy:
+    """The policy that a DuckDB database has for one table.
+
+    Attributes:
+        declared: The policy rows about the table.
+        columns: The folded names of the table's columns and of those in the policy.
+        hierarchies: The rows of the database's table dbanon.hierarchy; empty if there is none.
+    """
+
+    declared: tuple[DeclaredColumn, ...]
+    columns: frozenset[str]
+    hierarchies: pa.Table
+
+    @property
+    def hierarchy_names(self) -> set[str]:
+        """The names of the hierarchies that are stored in the database."""
+        return set(self.hierarchies.column("name").to_pylist())
+
+
+def database_policy(path: Path, name: str) -> DatabasePolicy:
+    """Open a DuckDB database read-only and return its policy for one table, resolved as DuckDB's catalog does.
+
+    Args:
+        path: The file of the database.
+        name: The name of the table, which may have a schema; it need not exist in the database.
+
+    Raises:
+        InvalidPolicyFileError: The file is no DuckDB database, cannot be opened, or has no policy.
+        TableNotInPolicyError: No policy row is about the table.
+        DbanonError: Whatever `applicable_policy` raises; the table may be a view there.
+    """
+    with _open_database(path) as con:
+        if not catalog.has_table(con.raw, _database_name(con), "policy"):
+            raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(path)!r}, which has no table dbanon.policy")
+        source, declared = _governing_rows(con, duckdb_name(name))
+        if not declared:
+            table = qualified(_database_name(con), catalog.SCHEMA, "policy")
+            policy_tables = con.raw.execute(
+                f"SELECT DISTINCT schema_name, table_name FROM {table} ORDER BY ALL"
+            ).fetchall()
+            raise errors.TableNotInPolicyError(_FUNCTION, name, path.name, policy_tables)
+        columns = frozenset(fold_case(column) for column in [*source.columns, *(row.column for row in declared)])
+        return DatabasePolicy(declared, columns, _hierarchies(con))
+
+
+def _open_database(path: Path) -> Connection:
+    """Open a database file read-only; InvalidPolicyFileError if DuckDB cannot open it."""
+    try:
+        return connect(path, read_only=True)
+    except duckdb.Error as error:
+        why = str(error).splitlines()[0]
+        raise errors.InvalidPolicyFileError(
+            _FUNCTION, f"{str(path)!r}, which is not a readable TOML file, CSV file or DuckDB database ({why})"
+        ) from None
+
+
+def _database_name(con: Connection) -> str:
+    """Return the name of the connection's current database."""
+    return catalog.SearchPath.from_connection(con.raw).database
+
+
+def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
+    """Return the source of the name and the policy rows about it.
+
+    For a table or view in the database, these include rows that apply to it through what it reads. A name that is not
+    in the database can have rows, too; its source has no columns.
+    """
+    current_session = session.find_session(con.raw)
+    with current_session.cursor() as cursor:
+        path, parts = catalog.SearchPath.from_connection(con.raw), duckdb_parts(name)
+        if catalog.find_stored(_FUNCTION, cursor, name, parts, path) is not None:
+            source = catalog.resolve_source(_FUNCTION, name, cursor, path, {})
+            return source, applicable_policy(_FUNCTION, source, cursor, path, current_session).declared
+        database, schema, table = [path.database, "main"][: 3 - len(parts)] + list(parts)
+        source = catalog.Source(name, Sql(""), {}, database, schema, table)
+        return source, tuple(stored_policy.policy_rows(source, cursor))
+
+
+def _hierarchies(con: Connection) -> pa.Table:
+    """Return the rows of the database's table dbanon.hierarchy.
+
+    Without that table, no rows and only the column `name`.
+    """
+    database = _database_name(con)
+    if not catalog.has_table(con.raw, database, "hierarchy"):
+        return pa.table({"name": pa.array([], pa.string())})
+    return con.raw.sql(f"FROM {qualified(database, catalog.SCHEMA, 'hierarchy')}").to_arrow_table()
+
 
 _EMPTY = "columns of a DataFrame"
 _GIVEN = "rows that are given"
-_FUNCTION = "anonymize"
 
 Scope = Literal["frame", "table", "session"]
 """The scope of a policy: one DataFrame, one table of a session, or all tables of a session."""
@@ -97,8 +194,11 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
             if not source.name:
                 raise errors.PolicyNameMissingError(_FUNCTION, path.name)
             stored = database_policy(path, source.name)
-            _insert(con, "policy", _policy_rows(con, source.display_name, stored.declared))
-            _insert(con, "hierarchy", stored.hierarchies)
+            for row in stored.declared:
+                insert_row(con.raw, Sql(f"{SCHEMA}.policy"), row_cells("main", source.display_name, row))
+            con.raw.register(_GIVEN, stored.hierarchies)
+            con.raw.execute(f"INSERT INTO {SCHEMA}.hierarchy BY NAME FROM {identifier(_GIVEN)}")
+            con.raw.unregister(_GIVEN)
             table_columns = stored.columns
         elif source.policy is not None:
             roles, is_by_table = _roles(source)
@@ -124,24 +224,6 @@ def _database_path(policy: Any) -> Path | None:
     if not path.is_file():
         raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is not a file")
     return None if path.suffix.lower() in (".toml", ".csv") else path
-
-
-def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:
-    """Return declared columns as rows of dbanon.policy about the table `table` of the schema main."""
-    form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
-    rows = [
-        {"schema_name": "main", "table_name": table, "column_name": row.column, "role": row.role}
-        | {name: value for name, value in vars(row.settings).items() if name in form.names and value not in (None, ())}
-        for row in declared
-    ]
-    return pa.Table.from_pylist(rows, form)
-
-
-def _insert(con: Connection, table: str, rows: pa.Table) -> None:
-    """Insert rows into the table `table` of the schema dbanon, matching columns by name."""
-    con.raw.register(_GIVEN, rows)
-    con.raw.execute(f"INSERT INTO {SCHEMA}.{table} BY NAME FROM {identifier(_GIVEN)}")
-    con.raw.unregister(_GIVEN)
 
 
 # --- roles by column, files and rows -----------------------------------------------------------------------

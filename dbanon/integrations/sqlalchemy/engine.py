@@ -12,7 +12,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.expression import SelectBase, UpdateBase
 
 from dbanon import errors
-from dbanon.errors import recognition
+from dbanon.errors import exit_codes
 from dbanon.integrations.sqlalchemy import policy
 from dbanon.integrations.sqlalchemy.connection import raw_connection
 from dbanon.integrations.sqlalchemy.constructs import CreateQueryTable, QueryName
@@ -97,7 +97,7 @@ def _translate_error(context: Any) -> errors.DbanonError | None:
     if not isinstance(original, duckdb.Error):
         return None
     newer = storage_version.newer_database_error(original, context.engine.url.database)
-    return newer or recognition.recognized_error(original, table_functions())
+    return newer or exit_codes.recognized_error(original, table_functions())
 
 
 # --- anonymized queries -------------------------------------------------------------------------------------

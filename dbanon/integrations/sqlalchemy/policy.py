@@ -10,12 +10,12 @@ from dbanon import errors
 from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, resolve_table
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
 from dbanon.policy.column_roles import STORED_SETTINGS
-from dbanon.runtime.session import builtin_cursor
+from dbanon.policy.declare import delete_row, insert_row, row_cells
+from dbanon.runtime.session import builtin_cursor, transaction
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import DeclaredColumn, PolicyRow, Settings
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import qualified
 from dbanon.udf.install import attach
 
 
@@ -106,8 +106,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             for name, role in model.items():
                 label = f"{table.description}.{name}"
                 source_column = source.column("declare_models", name, "the model")
-                stored_rows = [r for r in policy_rows if names.fold_case(r.declared.column) == names.fold_case(name)]
-                stored_roles = [stored_role(r.declared) for r in stored_rows]
+                stored_rows = [r for r in policy_rows if names.fold_case(r.column) == names.fold_case(name)]
+                stored_roles = [stored_role(r) for r in stored_rows]
                 if role is None:
                     without_role.append(label)
                 elif not stored_rows:
@@ -118,8 +118,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                     deletes += [(source, r) for r in stored_rows]
                     inserts.append((source, source_column, role))
             columns_with_role = {names.fold_case(name) for name, role in model.items() if role is not None}
-            stale_rows = [r for r in policy_rows if names.fold_case(r.declared.column) not in columns_with_role]
-            removed += [f"{table.description}.{r.declared.column}" for r in stale_rows]
+            stale_rows = [r for r in policy_rows if names.fold_case(r.column) not in columns_with_role]
+            removed += [f"{table.description}.{r.column}" for r in stale_rows]
             deletes += [(source, r) for r in stale_rows]
         if write and (deletes or inserts):
             _write_policy(connection, cursor, deletes, inserts)
@@ -140,29 +140,16 @@ def _write_policy(
     Raises:
         ReadOnlyDatabaseError: A database has no policy table, and none can be created.
     """
-    for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts))):
-        schema.create(raw_connection(connection), database)
-        if not catalog.has_table(cursor, database, "policy"):
-            raise errors.ReadOnlyDatabaseError("declare_models", database)
-    cursor.execute("BEGIN")
-    try:
+    policy_tables = {
+        database: schema.writable_table("declare_models", raw_connection(connection), cursor, database, "policy")
+        for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts)))
+    }
+    with transaction(cursor):
         for source, row in deletes:
-            cursor.execute(
-                f"DELETE FROM {_policy_table(source)} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-                [row.schema_name, row.table_name, row.declared.column],
-            )
+            delete_row(cursor, policy_tables[source.database], row)
         for source, column, role in inserts:
-            values = [source.schema, source.table, column, role.role, *_setting_values(role.settings)]
-            cursor.execute(
-                f"INSERT INTO {_policy_table(source)} "
-                f"(schema_name, table_name, column_name, role, {', '.join(STORED_SETTINGS)}) "
-                f"VALUES ({', '.join('?' * (len(values) - 1))}, ?::MAP(VARCHAR, VARCHAR))",
-                values,
-            )
-        cursor.execute("COMMIT")
-    except BaseException:
-        cursor.execute("ROLLBACK")
-        raise
+            cells = row_cells(source.schema, source.table, role.declared(column))
+            insert_row(cursor, policy_tables[source.database], cells)
 
 
 def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool = False) -> dict[str, Role]:
@@ -242,11 +229,6 @@ def is_declared(connection: Connection, table: Table) -> bool:
     return bool(stored_policy.policy_rows(source, raw_connection(connection)))
 
 
-def _policy_table(source: Source) -> str:
-    """Return the qualified name of the policy table in the source's database."""
-    return qualified(source.database, catalog.SCHEMA, "policy")
-
-
 def model_roles(table: Table) -> dict[str, Role | None]:
     """Return the role that the model gives each column, by name; None for a column without a role."""
     return {column.name: role_of(column) for column in table.c}
@@ -259,17 +241,4 @@ def stored_role(declared: DeclaredColumn) -> Role:
 
 def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
     """Return the roles in rows of the policy, by folded column name."""
-    return {names.fold_case(row.declared.column): stored_role(row.declared) for row in rows}
-
-
-def _setting_values(settings: Settings) -> list[object]:
-    """Return the settings as cells of a policy row, in the order of STORED_SETTINGS.
-
-    Empty missing codes and empty settings of a transformation are NULL.
-    """
-    values = {name: getattr(settings, name) for name in STORED_SETTINGS}
-    values |= {
-        "missing_codes": list(settings.missing_codes) or None,
-        "settings": dict(settings.settings) or None,
-    }
-    return list(values.values())
+    return {names.fold_case(row.column): stored_role(row) for row in rows}

@@ -36,7 +36,8 @@ from dbanon.integrations.sqlalchemy.query_plan import (
 from dbanon.integrations.sqlalchemy.query_views import direct_query_tables, view_shapes, views_read
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
 from dbanon.runtime.session import builtin_cursor
-from dbanon.source import catalog, stored_policy, transaction_check
+from dbanon.source import catalog, transaction_check
+from dbanon.source.applicable_policy import renamed_table_check
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_scans
 from dbanon.source.stored_policy import DeclaredColumn, Policy, TemporaryPolicy
@@ -345,10 +346,5 @@ def _transaction_check(
     ]
     conditions = [transaction_check.check_sql(function, SOURCE_LABEL, state) for state in states]
     ungoverned = set(places) - {*tables, *view_tables}
-    databases = sorted({place[0] for place in ungoverned})
-    governed_numbers = [
-        number for database in databases for number in stored_policy.governed_table_oids(cursor, database)
-    ]
-    if governed_numbers:
-        conditions.append(transaction_check.no_renamed_table_sql(function, SOURCE_LABEL, ungoverned, governed_numbers))
-    return Sql(" AND ".join(conditions))
+    renamed = renamed_table_check(function, SOURCE_LABEL, ungoverned, cursor)
+    return Sql(" AND ".join([*conditions, *([] if renamed is None else [renamed])]))

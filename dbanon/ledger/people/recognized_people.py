@@ -13,7 +13,7 @@ from typing import Any
 from dbanon.ledger.composition import version_differences
 from dbanon.ledger.people import chance_agreement
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.policy.checks.person_spellings import NORMALIZED_VALUE
+from dbanon.policy.checks.spellings import NORMALIZED_VALUE
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import column_reference

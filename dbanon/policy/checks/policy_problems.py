@@ -12,11 +12,11 @@ from functools import partial
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy import column_roles, missing_codes
-from dbanon.policy.checks import person_spellings, relation_problems, singling_out, undone_limits, value_spellings
+from dbanon.policy.checks import relation_problems, singling_out, spellings, undone_limits
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.profiling import repeated_identifiers
-from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, UnreadableIdentifier
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, UnreadableIdentifier
 from dbanon.policy.transforms import settings
 from dbanon.source import (
     attached_databases,
@@ -25,6 +25,7 @@ from dbanon.source import (
     snapshot_guard,
     stored_policy,
 )
+from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext import names, templates
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -39,18 +40,16 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
     result to one table.
     """
     problem_rows: list[Sequence[str | None]] = []
-    relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]] = {}
-    settings_of: dict[StoredPolicyRow, stored_policy.Settings] = {}
+    relations: dict[Sql, tuple[DeclaredRelation, list[PolicyRow]]] = {}
     for database in call.attached_databases():
         if not catalog.has_table(call.cursor, database, "policy"):
             continue
-        policy_rows = _policy_rows(call, database)
-        settings_of.update(policy_rows)
+        policy_rows = stored_policy.database_rows(database, call.cursor)
         if only_table is not None:
             policy_rows = [
-                (row, row_settings)
-                for row, row_settings in policy_rows
-                if database == only_table.home and stored_policy.is_about(only_table, row.schema, row.table)
+                row
+                for row in policy_rows
+                if database == only_table.home and stored_policy.is_about(only_table, row.schema_name, row.table_name)
             ]
         problem_rows += _row_problems(call, database, policy_rows, relations)
     counted_problems: list[Mapping[str, object]] = []
@@ -62,11 +61,13 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
                 problem_rows.append(_problem_row(candidate.declared, candidate.problem))
             else:
                 counted_problems.append(repeated_identifiers.problem_values(candidate))
-        for check in (singling_out, person_spellings, value_spellings):
-            counted_problems += check.problem_values(relation, rows, call.cursor)
-        limits += undone_limits.problem_values(
-            relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
-        )
+        for check in (
+            singling_out.problem_values,
+            spellings.person_problem_values,
+            spellings.value_problem_values,
+        ):
+            counted_problems += check(relation, rows, call.cursor)
+        limits += undone_limits.problem_values(relation, rows, call.cursor, partial(_hierarchy, call, rows[0]))
     problems_of_relations = [
         relation_problem
         for database in call.attached_databases()
@@ -85,15 +86,15 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
 def _row_problems(
     call: Call,
     database: str,
-    policy_rows: Sequence[tuple[StoredPolicyRow, stored_policy.Settings]],
-    relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]],
+    policy_rows: Sequence[PolicyRow],
+    relations: dict[Sql, tuple[DeclaredRelation, list[PolicyRow]]],
 ) -> list[Sequence[str | None]]:
     """Return the problems, as rows of the result, that the policy rows of a database have by themselves.
 
     Args:
         call: The call.
         database: The database.
-        policy_rows: Its policy rows with their settings.
+        policy_rows: Its policy rows.
         relations: Tables by their SQL, with their policy rows. It is changed: the tables that the rows name and that
             can be read are added.
     """
@@ -102,9 +103,9 @@ def _row_problems(
     roles: dict[tuple[str, ...], str] = {}
     reported: set[str] = set()
     checked: set[attached_databases.Place] = set()
-    for row, row_settings in policy_rows:
-        named_tables = [table for table in tables if stored_policy.row_matches(table, row.schema, row.table)]
-        foreign_tables = attached_databases.tables_named_by_row(call.cursor, row.schema, row.table)
+    for row in policy_rows:
+        named_tables = [table for table in tables if stored_policy.row_matches(table, row.schema_name, row.table_name)]
+        foreign_tables = attached_databases.tables_named_by_row(call.cursor, row.schema_name, row.table_name)
         if foreign_tables and foreign_tables[0] not in checked:
             checked.add(foreign_tables[0])
             messages = _error_messages(
@@ -118,11 +119,13 @@ def _row_problems(
             reported.update(new_messages)
             problem_rows += [_problem_row(row, problem) for problem in new_messages]
         named_tables += foreign_tables
-        row_messages = [*_role_problems(call, row, row_settings.hierarchy), *_table_problems(call, named_tables, row)]
+        row_messages = [*_role_problems(call, row), *_table_problems(call, named_tables, row)]
         for table in named_tables:
             key = (*table, names.fold_case(row.column))
             if key in roles:
-                conflict = errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (roles[key], row.role))
+                conflict = errors.ConflictingRolesError(
+                    "dbanon.policy", row.table_name, row.column, (roles[key], row.role)
+                )
                 row_messages.append(str(conflict))
             roles[key] = row.role
         problem_rows += [_problem_row(row, problem) for problem in row_messages]
@@ -131,73 +134,43 @@ def _row_problems(
     return problem_rows
 
 
-def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, stored_policy.Settings]]:
-    """Return the rows of dbanon.policy in a database, each with its settings of generalization.
-
-    They are ordered by schema, table and column.
-    """
-    table = qualified(database, catalog.SCHEMA, "policy")
-    result = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
-    return [
-        (
-            StoredPolicyRow(
-                database,
-                row["schema_name"],
-                row["table_name"],
-                row["column_name"],
-                row["role"],
-                stored_policy.parse_codes(row.get("missing_codes")),
-                stored_policy.parse_settings(row.get("settings")),
-            ),
-            stored_policy.Settings(
-                hierarchy=row["hierarchy"],
-                min_level=row.get("min_level"),
-                top=row.get("top"),
-                bottom=row.get("bottom"),
-                rounding=row.get("rounding"),
-            ),
-        )
-        for row in catalog.rows_by_column(result)
-    ]
-
-
-def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
+def _hierarchy(call: Call, row: PolicyRow, name: str) -> Hierarchy | None:
     """Return the hierarchy of this name that a policy row means; None if it does not exist or is malformed."""
-    policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema))
+    policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema_name))
     try:
         return lookup.find_hierarchy(policy_call, name, None)
     except errors.DbanonError:  # _role_problems reports it
         return None
 
 
-def _problem_row(row: StoredPolicyRow, problem: str) -> tuple[str | None, ...]:
+def _problem_row(row: PolicyRow, problem: str) -> tuple[str | None, ...]:
     """Return one row of the result: database, schema, table and column of the policy row, the problem, and None.
 
     None is the statement, which such a problem does not have.
     """
-    return row.database, row.schema, row.table, row.column, problem, None
+    return row.database, row.schema_name, row.table_name, row.column, problem, None
 
 
-def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> list[str]:
-    """Return messages about an unknown role, wrong settings of a transformation, and an unknown hierarchy.
+def _role_problems(call: Call, row: PolicyRow) -> list[str]:
+    """Return messages about a policy row's unknown role, wrong settings of a transformation, and unknown hierarchy.
 
-    `row` is a policy row, `hierarchy` the name in it, which is checked for quasi-identifiers only.
+    The hierarchy is checked for quasi-identifiers only.
     """
-    problems = []
+    problems, hierarchy = [], row.settings.hierarchy
     if row.role.lower() in settings.TRANSFORM_SETTINGS:
         problems += _error_messages(
-            settings.parse_transform, f"{row.table}.{row.column}", row.role.lower(), dict(row.settings)
+            settings.parse_transform, f"{row.table_name}.{row.column}", row.role.lower(), dict(row.settings.settings)
         )
     elif row.role.lower() not in column_roles.ROLES:
-        problems.append(str(errors.UnknownRoleError(row.table, row.column, row.role, column_roles.ROLES)))
+        problems.append(str(errors.UnknownRoleError(row.table_name, row.column, row.role, column_roles.ROLES)))
     if hierarchy is not None and row.role.lower() == "quasi":
-        policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema))
+        policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema_name))
         try:
             is_unknown = lookup.find_hierarchy(policy_call, hierarchy, None) is None
         except errors.DbanonError as error:
             return [*problems, str(error)]
         if is_unknown:
-            known_hierarchies, column = lookup.hierarchy_names(policy_call, None), f"of {row.table}.{row.column}"
+            known_hierarchies, column = lookup.hierarchy_names(policy_call, None), f"of {row.table_name}.{row.column}"
             problems.append(str(errors.UnknownHierarchyError("dbanon.policy", hierarchy, column, known_hierarchies)))
     return problems
 
@@ -211,22 +184,22 @@ def _error_messages(check: Callable[..., object], *arguments: object) -> list[st
     return []
 
 
-def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row: StoredPolicyRow) -> list[str]:
+def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row: PolicyRow) -> list[str]:
     """Return messages about the table and the column of a policy row; `tables` are the relations that it names.
 
     It reports that there is no such table, that DuckDB cannot read it, that it lacks the column, or wrong codes for
     missing values. Temporary tables and files are not checked.
     """
     if not tables:
-        if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
+        if names.is_file(row.table_name) or row.table_name.lower() in call.session.temporary.columns:
             return []
-        if attached_databases.has_recorded_database(call.cursor, row.database, row.table):
+        if attached_databases.has_recorded_database(call.cursor, row.database, row.table_name):
             return [
-                f"not checked: '{row.table}' is in a database that is not attached now, or does not exist there any "
-                "more. Hint: ATTACH the database under the name that the policy uses."
+                f"not checked: '{row.table_name}' is in a database that is not attached now, or does not exist there "
+                "any more. Hint: ATTACH the database under the name that the policy uses."
             ]
         return [
-            f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
+            f"orphan: there is no table or view '{row.table_name}' (schema_name '{row.schema_name}') in this database. "
             "Hint: DELETE the row, or correct table_name or schema_name."
         ]
     kind = attached_databases.database_kind(call.cursor, tables[0][0])
@@ -235,8 +208,21 @@ def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row:
     columns = catalog.columns_of(call.cursor, tables[0])
     types = {names.fold_case(c): type_ for c, type_ in columns.items()}
     if names.fold_case(row.column) in types:
-        return _code_problems(call, row, types[names.fold_case(row.column)])
-    return [str(errors.UnknownColumnError("dbanon.policy", row.table, row.column, "column_name", columns))]
+        type_ = types[names.fold_case(row.column)]
+        return [
+            str(
+                errors.UnsupportedSettingError(
+                    "dbanon.policy",
+                    missing_codes.SETTING,
+                    row.table_name,
+                    row.column,
+                    missing_codes.code_problem(type_, code),
+                )
+            )
+            for code in row.settings.missing_codes
+            if source_missing_codes.code_value(type_, code, call.holds) is None
+        ]
+    return [str(errors.UnknownColumnError("dbanon.policy", row.table_name, row.column, "column_name", columns))]
 
 
 def _read_problems(call: Call, table: attached_databases.Place, kind: str) -> list[str]:
@@ -248,25 +234,12 @@ def _read_problems(call: Call, table: attached_databases.Place, kind: str) -> li
     return _error_messages(attached_databases.check_read, "policy_problems", call.cursor, table, kind, columns)
 
 
-def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
-    """Return messages about the row's codes for missing values that are not values of the column's type."""
-    return [
-        str(
-            errors.UnsupportedSettingError(
-                "dbanon.policy", missing_codes.SETTING, row.table, row.column, missing_codes.code_problem(type_, code)
-            )
-        )
-        for code in row.missing_codes
-        if source_missing_codes.code_value(type_, code, call.holds) is None
-    ]
-
-
-def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[StoredPolicyRow]) -> DeclaredRelation:
+def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[PolicyRow]) -> DeclaredRelation:
     """Return a relation that reads the codes for missing values, which its policy rows declare, as NULL.
 
     It is unchanged if there are no codes, or if none is a value of its column.
     """
-    codes = {row.column: row.missing_codes for row in rows if row.missing_codes}
+    codes = {row.column: row.settings.missing_codes for row in rows if row.settings.missing_codes}
     if not codes:
         return relation
     cleaned_sql = source_missing_codes.relation_without_codes(relation.sql, relation.columns(), codes, call.holds)
@@ -274,7 +247,7 @@ def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequenc
 
 
 def _readable_relations(
-    call: Call, tables: Sequence[attached_databases.Place], row: StoredPolicyRow
+    call: Call, tables: Sequence[attached_databases.Place], row: PolicyRow
 ) -> Iterator[DeclaredRelation]:
     """Yield the relations, which can be read, that a policy row is about.
 
@@ -297,11 +270,11 @@ def _readable_relations(
     yield from (
         DeclaredRelation(identifier(name), partial(dict, columns), is_visible=False)
         for name, columns in call.session.temporary.columns.items()
-        if stored_policy.row_matches((row.database, "main", name), row.schema, row.table)
+        if stored_policy.row_matches((row.database, "main", name), row.schema_name, row.table_name)
     )
-    if names.is_file(row.table) and row.schema.lower() == "main":
+    if names.is_file(row.table_name) and row.schema_name.lower() == "main":
         with contextlib.suppress(errors.UnreadableFileError, errors.RemoteFileError):
-            source = catalog.resolve_source("policy_problems", row.table, call.cursor, call.path, {})
+            source = catalog.resolve_source("policy_problems", row.table_name, call.cursor, call.path, {})
             yield DeclaredRelation(source.sql, partial(dict, source.columns))
 
 

@@ -88,14 +88,14 @@ def _quote_schema(name: str) -> str:
 def policy_review_sql(call: Call) -> Sql:
     """Return the SQL of policy_review(): what a release of a table would publish by its policy, by topic and column."""
     source = call.source()
-    rows = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
+    rows = {source.spelled(row.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     columns = [
-        ReviewedColumn(name, type_, row.declared.role.lower(), row.declared.settings, row)
+        ReviewedColumn(name, type_, row.role.lower(), row.settings, row)
         if (row := rows.get(name)) is not None
         else ReviewedColumn(name, type_, None, stored_policy.Settings())
         for name, type_ in source.columns.items()
     ]
-    source = missing_codes.without_codes(source, (row.declared for row in rows.values()), call.holds)
+    source = missing_codes.without_codes(source, rows.values(), call.holds)
     return review_sql(call, source, columns, policy_problems.policy_problems_sql(call, source))
 
 
@@ -266,7 +266,7 @@ def _row_condition(row: stored_policy.PolicyRow) -> str:
 
     It compares table, column and, unless it is main, schema.
     """
-    pairs = {"table_name": row.table_name, "column_name": row.declared.column}
+    pairs = {"table_name": row.table_name, "column_name": row.column}
     if row.schema_name != "main":
         pairs = {"schema_name": row.schema_name} | pairs
     return " AND ".join(f"{name} = {text(value)}" for name, value in pairs.items())

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator
 from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import (
     DeclaredRelation,
-    StoredPolicyRow,
     can_plan,
     withhold_statement,
 )
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
-from dbanon.source.stored_policy import person_columns
+from dbanon.source.stored_policy import PolicyRow, person_columns
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
@@ -21,9 +20,7 @@ MIN_UNIQUE_SHARE = 0.1
 """Minimum share of unique records for a problem; metrics count every unique record."""
 
 
-def problem_values(
-    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
-) -> Iterator[dict[str, Sql]]:
+def problem_values(relation: DeclaredRelation, rows: Iterable[PolicyRow], cursor: Cursor) -> Iterator[dict[str, Sql]]:
     """Yield template values of policy_problems.sql that count records unique by the unchanged columns of a relation.
 
     The statement withholds the column among them that has most values.
@@ -44,7 +41,7 @@ def problem_values(
     unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "insensitive")]
     if not unchanged:
         return
-    person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
+    person_names = person_columns((row.column, row.role, dict(row.settings.settings)) for row in existing_rows)
     person_types = [types[fold_case(row.column)] for row in existing_rows if [row.column] == person_names]
     person = next((person_value(identifier(name), type_) for name, type_ in person_types), None)
     values = [
@@ -65,11 +62,13 @@ def problem_values(
     first, names = unchanged[0], [row.column for row in unchanged]
     yield {
         "database": text(first.database),
-        "schema": text(first.schema),
-        "table": text(first.table),
+        "schema": text(first.schema_name),
+        "table": text(first.table_name),
         "column": text(", ".join(names)),
         "problem": error_sql(
-            errors.UniqueByUnchangedColumnsError(first.table, names, sql_placeholder("repeated"), person is not None)
+            errors.UniqueByUnchangedColumnsError(
+                first.table_name, names, sql_placeholder("repeated"), person is not None
+            )
         ),
         "statement": Sql(f"[{join_sql(text(withhold_statement(row)) for row in unchanged)}][most_values]"),
         "count": count_sql,

@@ -17,13 +17,12 @@ from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy
 from dbanon.policy.hierarchies.value_labels import has_notations, leaf_shapes, value_label
 from dbanon.policy.profiling.repeated_identifiers import (
     DeclaredRelation,
-    StoredPolicyRow,
     can_plan,
     withhold_statement,
 )
 from dbanon.source import catalog
 from dbanon.source.column_types import CALENDAR_FAMILIES, family
-from dbanon.source.stored_policy import Settings
+from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
@@ -76,15 +75,14 @@ class LimitedColumn:
     `declared` is its row of the policy, `column` its name and `type` its DuckDB type.
     """
 
-    declared: StoredPolicyRow
-    settings: Settings
+    declared: PolicyRow
     column: str
     type: str
 
 
 def problem_values(
     relation: DeclaredRelation,
-    rows: Iterable[tuple[StoredPolicyRow, Settings]],
+    rows: Iterable[PolicyRow],
     cursor: catalog.Cursor,
     find_hierarchy: FindHierarchy,
 ) -> list[dict[str, object]]:
@@ -92,7 +90,7 @@ def problem_values(
 
     Args:
         relation: The table or view.
-        rows: The rows of the policy about it, with their settings.
+        rows: The rows of the policy about it.
         cursor: A cursor.
         find_hierarchy: Returns a hierarchy by name, or None.
 
@@ -102,8 +100,8 @@ def problem_values(
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     published_columns = [
-        LimitedColumn(row, settings, *types[fold_case(row.column)])
-        for row, settings in rows
+        LimitedColumn(row, *types[fold_case(row.column)])
+        for row in rows
         if row.role.lower() in ("quasi", "sensitive", "insensitive") and fold_case(row.column) in types
     ]
     cells = [_limit_cell(column, find_hierarchy, cursor) for column in published_columns]
@@ -131,12 +129,12 @@ def problem_values(
     return [
         {
             "database": text(first.database),
-            "schema": text(first.schema),
-            "table": text(first.table),
+            "schema": text(first.schema_name),
+            "table": text(first.table_name),
             "names": _text_list(column.column for column in published_columns),
             "problem": error_sql(
                 errors.UndoneLimitError(
-                    first.table,
+                    first.table_name,
                     sql_placeholder("column_names[limited_place + 1]"), sql_placeholder("limits[limited_place + 1]"),
                     sql_placeholder("column_names[place + 1]"), sql_placeholder("roles[place + 1]"),
                 )
@@ -187,7 +185,7 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: ca
     """
     if column.declared.role.lower() != "quasi":
         return None
-    settings, kind = column.settings, family(column.type)[0]
+    settings, kind = column.declared.settings, family(column.type)[0]
     if settings.hierarchy is not None or kind is None:
         return _min_level_node(column, find_hierarchy, cursor) if settings.min_level else None
     value = _ordered_value(column)
@@ -228,10 +226,11 @@ def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor
     The node is the ancestor `min_level` levels above the value, or the root if the hierarchy has fewer levels. If the
     column has no hierarchy it is `*`. The result is None if the hierarchy does not exist.
     """
-    value, level = _ordered_value(column), column.settings.min_level or 0
-    hierarchy = None if column.settings.hierarchy is None else find_hierarchy(column.settings.hierarchy)
+    value, name = _ordered_value(column), column.declared.settings.hierarchy
+    hierarchy = None if name is None else find_hierarchy(name)
     if hierarchy is None:
-        return Sql(f"CASE WHEN {value} IS NOT NULL THEN '*' END") if column.settings.hierarchy is None else None
+        return Sql(f"CASE WHEN {value} IS NOT NULL THEN '*' END") if name is None else None
+    level = column.declared.settings.min_level or 0
     if isinstance(hierarchy, InlineHierarchy):
         nodes_by_leaf = {path[-1]: " > ".join(path[: max(len(path) - level, 1)]) for path in hierarchy.paths}
         nodes = literal_rows({"leaf": "VARCHAR", "raised": "VARCHAR"}, list(nodes_by_leaf.items()))
@@ -242,11 +241,11 @@ def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor
             f"FROM {table} WHERE name = {text(hierarchy.name)}"
         )
     shapes = leaf_shapes(cursor, hierarchy) if has_notations(column.type) else ()
-    name = value_label(identifier(column.column), column.type, shapes)
-    return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
+    label = value_label(identifier(column.column), column.type, shapes)
+    return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {label})")
 
 
 def _describe_limit(column: LimitedColumn) -> str:
     """Return names and values of the column's limits as text; empty if it has none."""
-    settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "rounding", "min_level"))
+    settings = ((name, getattr(column.declared.settings, name)) for name in ("top", "bottom", "rounding", "min_level"))
     return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

@@ -11,7 +11,7 @@ from dbanon.runtime import input_files, output_files, session
 from dbanon.source import catalog, schema
 from dbanon.sqltext import resources, templates
 from dbanon.sqltext.qualify_builtins import qualify_builtins
-from dbanon.sqltext.quote import qualified, text
+from dbanon.sqltext.quote import text
 
 
 def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
@@ -48,17 +48,13 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
             hierarchy = storage.parse_arx(name, input_files.read_text("load_hierarchy", str(rows), cursor))
     else:
         hierarchy = storage.hierarchy_from_rows(name, rows)
-    schema.create(connection)
+    database = catalog.SearchPath.from_connection(connection).database
     with session.builtin_cursor(connection) as cursor:
-        database = catalog.SearchPath.from_connection(connection).database
-        if not catalog.has_table(cursor, database, "hierarchy"):
-            raise errors.ReadOnlyDatabaseError("load_hierarchy", database)
-        table = qualified(database, catalog.SCHEMA, "hierarchy")
-        cursor.execute("BEGIN")
-        cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
-        rows = hierarchy_sql.rows_from_paths(hierarchy_sql.paths(hierarchy))
-        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
-        cursor.execute("COMMIT")
+        table = schema.writable_table("load_hierarchy", connection, cursor, database, "hierarchy")
+        with session.transaction(cursor):
+            cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
+            rows = hierarchy_sql.rows_from_paths(hierarchy_sql.paths(hierarchy))
+            cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
 
 
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:

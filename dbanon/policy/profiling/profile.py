@@ -19,7 +19,7 @@ from itertools import combinations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.policy.checks import person_spellings
+from dbanon.policy.checks import spellings
 from dbanon.policy.column_names import hints as column_names_hints
 from dbanon.policy.column_names.category_names import MAX_CODES, is_category_name
 from dbanon.policy.column_roles import WITHHELD
@@ -62,7 +62,7 @@ def profile_sql(call: Call) -> Sql:
     """
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
-    source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
+    source = missing_codes.without_codes(source, rows, call.holds)
     function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
     hierarchies = _available_hierarchies(call, source)
     compared = table_problems.template_values(source)
@@ -82,7 +82,7 @@ def profile_sql(call: Call) -> Sql:
             hints=list(column_names_hints.HINTS),
             keys=[c for c in columns if c["may_be_person"]],
             named=[c for c in columns if c["is_named"]],
-            plain_id=person_spellings.NORMALIZED_VALUE,
+            plain_id=spellings.NORMALIZED_VALUE,
             withheld=Sql(WITHHELD),
             leaves=_leaf_relations(hierarchies),
             affinities=_shared_name_words(source, [name for _, name in hierarchies]),

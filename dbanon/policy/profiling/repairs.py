@@ -264,7 +264,7 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
         values, else NULL. If that row has codes, `existing_codes` has them and `code_removal` is the statement that
         removes them (after a change of the type no value equals them), else both are NULL.
     """
-    rows = {source.spelled(row.declared.column): row for row in declared}
+    rows = {source.spelled(row.column): row for row in declared}
     piece_names = (
         "place",
         "quoted_name",
@@ -288,24 +288,21 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
             blank_removal = f"UPDATE {source.sql} SET {column} = {trimmed} WHERE {column} <> {trimmed}"
         row = rows.get(name)
         pieces.append(
-            [place, column, cell_text, trimmed, type_change, blank_removal]
-            + (_code_pieces(source, row) if row else [None] * 4)
+            [place, column, cell_text, trimmed, type_change, blank_removal] + (_code_pieces(row) if row else [None] * 4)
         )
     return literal_rows(dict.fromkeys(piece_names, "VARCHAR") | {"place": "INTEGER"}, pieces)
 
 
-def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
+def _code_pieces(row: PolicyRow) -> list[str | None]:
     """Return four parts of the statements that add codes for missing values to a policy row and remove them.
 
     They are the statement before and after the new codes, the existing codes, and the statement that removes them. The
     latter two are None if the row has no codes.
     """
-    key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-    codes = [text(code) for code in row.declared.settings.missing_codes]
-    update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing_codes = "
-    condition = f" WHERE (schema_name, table_name, column_name) = ({key})"
-    existing_codes = [join_sql(codes), f"; {update}NULL{condition}"] if codes else [None, None]
-    return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{condition}", *existing_codes]
+    codes = [text(code) for code in row.settings.missing_codes]
+    update = f"UPDATE {row.policy_table} SET missing_codes = "
+    existing_codes = [join_sql(codes), f"; {update}NULL WHERE {row.condition}"] if codes else [None, None]
+    return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"] WHERE {row.condition}", *existing_codes]
 
 
 def view_pieces(source: catalog.Source) -> dict[str, Sql]:

@@ -8,26 +8,11 @@ from dbanon.policy.column_names.hints import hints_from_name
 from dbanon.policy.profiling import thresholds
 from dbanon.source import catalog
 from dbanon.source.column_types import person_value
+from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import fill
-
-
-@dataclass(frozen=True)
-class StoredPolicyRow:
-    """One row of dbanon.policy as it is stored; `missing_codes` are its codes for missing values.
-
-    `settings` are (name, value) pairs of the settings of a pseudonym, mask or shift.
-    """
-
-    database: str
-    schema: str
-    table: str
-    column: str
-    role: str
-    missing_codes: tuple[str, ...] = ()
-    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +35,7 @@ class DeclaredRelation:
 class RepeatedIdentifier:
     """A column with the role identifier, its type, and SQL that counts its repeated values; it may have none."""
 
-    declared: StoredPolicyRow
+    declared: PolicyRow
     type: str
     count: Sql
 
@@ -59,19 +44,19 @@ class RepeatedIdentifier:
 class UnreadableIdentifier:
     """A column with the role identifier in a relation that cannot be read."""
 
-    declared: StoredPolicyRow
+    declared: PolicyRow
 
     @property
     def problem(self) -> str:
         """The message about the unreadable relation that policy_problems() shows."""
         return (
-            f"unreadable: '{self.declared.table}' cannot be read here, so it is unknown whether values of the "
+            f"unreadable: '{self.declared.table_name}' cannot be read here, so it is unknown whether values of the "
             f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
         )
 
 
 def repeated_identifiers(
-    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: catalog.Cursor
+    relation: DeclaredRelation, rows: Iterable[PolicyRow], cursor: catalog.Cursor
 ) -> Iterator[RepeatedIdentifier | UnreadableIdentifier]:
     """Yield the declared identifiers of a relation, each with a query that counts its repeated values.
 
@@ -114,43 +99,28 @@ def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
 def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
     """Return template values of policy_problems.sql for an identifier whose repeated values can be counted.
 
-    They include the statement that declares the column as the person; it is NULL if the column's type cannot identify
-    persons.
+    They include the statement that changes the role in the policy row to person; it is NULL if the column's type cannot
+    identify persons.
     """
     row = candidate.declared
     can_be_person = person_value(identifier(row.column), candidate.type) is not None
+    declare_person = f"UPDATE {row.policy_table} SET role = 'person' WHERE {row.condition}"
     return {
         "database": text(row.database),
-        "schema": text(row.schema),
-        "table": text(row.table),
+        "schema": text(row.schema_name),
+        "table": text(row.table_name),
         "column": text(row.column),
         "problem": error_sql(
-            errors.RepeatedIdentifierError(row.table, row.column, sql_placeholder("repeated"), can_be_person)
+            errors.RepeatedIdentifierError(row.table_name, row.column, sql_placeholder("repeated"), can_be_person)
         ),
-        "statement": text(_declare_person_statement(row)) if can_be_person else Sql("NULL"),
+        "statement": text(declare_person) if can_be_person else Sql("NULL"),
         "count": candidate.count,
     }
 
 
-def _declare_person_statement(row: StoredPolicyRow) -> str:
-    """Return the statement that changes the role in a policy row to person."""
-    return f"UPDATE {_policy_table(row)} SET role = 'person' WHERE {_row_condition(row)}"
-
-
-def withhold_statement(row: StoredPolicyRow) -> str:
+def withhold_statement(row: PolicyRow) -> str:
     """Return the statement that withholds a column: it deletes its policy row."""
-    return f"DELETE FROM {_policy_table(row)} WHERE {_row_condition(row)}"
-
-
-def _policy_table(row: StoredPolicyRow) -> Sql:
-    """Return the SQL name of the table that has a policy row."""
-    return qualified(row.database, catalog.SCHEMA, "policy")
-
-
-def _row_condition(row: StoredPolicyRow) -> str:
-    """Return the SQL condition that selects a policy row."""
-    key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
-    return f"(schema_name, table_name, column_name) = ({key})"
+    return f"DELETE FROM {row.policy_table} WHERE {row.condition}"
 
 
 def names_people(column: str) -> bool:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbanon.policy.checks import value_spellings
+from dbanon.policy.checks import spellings
 from dbanon.policy.column_names import date_words
 from dbanon.policy.profiling import thresholds
 from dbanon.policy.profiling.suggestions import CALENDAR_LEVELS, PARTIAL_DATE
@@ -55,7 +55,7 @@ def template_values(source: catalog.Source) -> dict[str, Any]:
     births, other_dates = _birth_and_other_dates(source)
     return {
         "partial_date": text(PARTIAL_DATE),
-        "spelling": value_spellings.NORMALIZED_SPELLING,
+        "spelling": spellings.NORMALIZED_SPELLING,
         "words": literal_rows({"word": "VARCHAR"}, [[word] for word in TOTAL_WORDS]),
         "total_difference": Sql(f"{MAX_TOTAL_DIFFERENCE:f}"),
         "nearly_all": Sql(str(thresholds.NEARLY_ALL_SHARE)),
@@ -79,7 +79,7 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow], hierarc
         is the beginning of the statement that deletes rows with a text, `century` moves dates by 100 years. The last
         three are NULL for a source that is not a table.
     """
-    rows = {str(source.spelled(row.declared.column)): row for row in declared}
+    rows = {str(source.spelled(row.column)): row for row in declared}
     names = frozenset(hierarchies)
     births, others = _birth_and_other_dates(source)
     pieces = []
@@ -89,7 +89,7 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow], hierarc
         if source.is_table:
             limits = join_sql(["get_current_timestamp()::TIMESTAMP", *(f"{identifier(n)}::TIMESTAMP" for n in others)])
             changes = [
-                value_spellings.unify_statement(source.sql, name) if type_ == "VARCHAR" else None,
+                spellings.unify_statement(source.sql, name) if type_ == "VARCHAR" else None,
                 f"DELETE FROM {source.sql} WHERE {column} = " if type_ == "VARCHAR" else None,
                 f"UPDATE {source.sql} SET {column} = CAST({column} - INTERVAL 100 YEAR AS {type_}) "
                 f"WHERE CAST({column} AS TIMESTAMP) > least({limits})"
@@ -118,8 +118,4 @@ def _calendar_statement(
     )
     if (row := rows.get(column)) is None:
         return statement
-    key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-    return (
-        f"{statement}; UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET hierarchy = {text(name)} "
-        f"WHERE (schema_name, table_name, column_name) = ({key})"
-    )
+    return f"{statement}; UPDATE {row.policy_table} SET hierarchy = {text(name)} WHERE {row.condition}"

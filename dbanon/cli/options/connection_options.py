@@ -1,4 +1,4 @@
-"""The options --attach and --attach-rw: other databases to attach to the connection of a command."""
+"""Options of a command about its connection: --attach and --attach-rw, --memory and --temp-directory."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from dbanon import errors
 from dbanon.source import attached_databases
 from dbanon.sqltext.quote import identifier, text
 
-_CONTEXT_KEY = "dbanon.attached"
+_ATTACHED_KEY = "dbanon.attached"
+_MEMORY_KEY = "dbanon.bounds"
 
 _SYSTEMS = ("postgres", "mysql", "sqlite")
 _ATTACH_VALUE = re.compile(rf"\s*([^=:]+?)\s*=\s*({'|'.join(_SYSTEMS)}):(.*)", re.DOTALL | re.IGNORECASE)
@@ -30,7 +31,7 @@ class _AttachedDatabase:
     writable: bool
 
 
-def _store_values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+def _store_databases(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
     """Store the databases that an option names in the context of the command, for `attach`.
 
     Raises:
@@ -47,7 +48,7 @@ def _store_values(context: click.Context, option: click.Parameter, values: tuple
                 "others can see a password on the command line. Use PGPASSWORD, a .pgpass file, MYSQL_PWD or a secret "
                 "of DuckDB.", context, option)  # fmt: skip
         other = _AttachedDatabase(match[1], match[2].lower(), match[3].strip(), option.name == "attach_rw")
-        context.meta.setdefault(_CONTEXT_KEY, []).append(other)
+        context.meta.setdefault(_ATTACHED_KEY, []).append(other)
 
 
 def attach_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -58,7 +59,7 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         metavar=metavar,
         expose_value=False,
-        callback=_store_values,
+        callback=_store_databases,
         help="Attach another database for reading: 'pg=postgres:host=db.example dbname=clinic', my=mysql:..., "
         "lite=sqlite:FILE. Passwords come from the environment.",
     )
@@ -67,7 +68,7 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         metavar=metavar,
         expose_value=False,
-        callback=_store_values,
+        callback=_store_databases,
         help="Attach PostgreSQL for writing, for copies of releases.",
     )
     return reading(writing(command))
@@ -85,7 +86,7 @@ def attach(connection: Any) -> None:
     from dbanon.api.extensions import load_extension
 
     context = click.get_current_context(silent=True)
-    for other in context.meta.get(_CONTEXT_KEY, []) if context is not None else []:
+    for other in context.meta.get(_ATTACHED_KEY, []) if context is not None else []:
         load_extension(connection, other.system)
         options = f"TYPE {other.system}" + ("" if other.writable else ", READ_ONLY")
         try:
@@ -96,3 +97,37 @@ def attach(connection: Any) -> None:
         except Exception as error:
             why = str(error).split("\n")[0].replace(other.connection_string or "\0", "...")
             raise errors.NotAttachedError(other.name, other.system, why) from None
+
+
+def _store_amount(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Store the value of an option in the context of the command, for `memory_arguments`."""
+    context.meta.setdefault(_MEMORY_KEY, {})[option.name] = value
+
+
+def memory_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options --memory and --temp-directory to a command; only `memory_arguments` reads their values."""
+    memory = click.option(
+        "--memory",
+        metavar="AMOUNT",
+        expose_value=False,
+        callback=_store_amount,
+        help="Limit the memory of DuckDB: 2GB, 500MB.",
+    )
+    directory = click.option(
+        "--temp-directory",
+        metavar="FOLDER",
+        expose_value=False,
+        callback=_store_amount,
+        help="Let DuckDB write data that does not fit into memory to this folder, raw rows too.",
+    )
+    return memory(directory(command))
+
+
+def memory_arguments() -> dict[str, Any]:
+    """Return the values of --memory and --temp-directory as arguments of `connect`.
+
+    Returns an empty mapping outside of a command, or for a command without these options. An option that is not given
+    is None.
+    """
+    context = click.get_current_context(silent=True)
+    return dict(context.meta.get(_MEMORY_KEY, {})) if context is not None else {}
