@@ -14,7 +14,6 @@ import duckdb
 
 from dbanon import errors
 from dbanon.integrations.quack import function_allowlist
-from dbanon.integrations.quack.function_allowlist import require
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import fill
@@ -100,12 +99,12 @@ class PlanChecker:
             duckdb.Error: The statement does not bind, for example for an unknown column.
         """
         statements = cursor.extract_statements(statement)
-        require(len(statements) == 1, f"{len(statements)} statements in one")
+        _require(len(statements) == 1, f"{len(statements)} statements in one")
         is_select = statements[0].type == duckdb.StatementType.SELECT
-        require(is_select and not statements[0].named_parameters, "A statement that is no SELECT, or has parameters")
+        _require(is_select and not statements[0].named_parameters, "A statement that is no SELECT, or has parameters")
         self._check_names(list(_nodes(_serialize(cursor, "json_serialize_sql", statement)["statements"])))
         plans = _serialize(cursor, "json_serialize_plan", statement)["plans"]
-        require(len(plans) == 1, "A statement with several plans")
+        _require(len(plans) == 1, "A statement with several plans")
         for node in _nodes(plans):
             self._check_node(node)
 
@@ -118,11 +117,11 @@ class PlanChecker:
         ctes = {str(node["key"]).lower() for node in nodes if set(node) == {"key", "value"}}
         for node in nodes:
             if isinstance(function := node.get("function_name"), str):
-                require(function.lower() in self.functions, "The function", function)
+                _require(function.lower() in self.functions, "The function", function)
             if node.get("type") == "BASE_TABLE":
                 schema, name = str(node["schema_name"]).lower(), str(node["table_name"]).lower()
                 is_known = (schema or "main", name) in self.tables or (not schema and name in ctes)
-                require(is_known, "The table", name)
+                _require(is_known, "The table", name)
 
     def check_serialized(self, cursor: Any, statement: str) -> None:
         """Plan a statement with a serialized tree (a call of json_execute_serialized_sql), without running it.
@@ -147,17 +146,17 @@ class PlanChecker:
         """Raise ReaderStatementRefusedError if a plan's node is an operator, expression or function not allowed."""
         kind = node.get("type")
         if isinstance(kind, str) and kind.startswith("LOGICAL_"):
-            require(kind.removeprefix("LOGICAL_") in OPERATORS, "The plan operator", kind)
+            _require(kind.removeprefix("LOGICAL_") in OPERATORS, "The plan operator", kind)
             if kind == "LOGICAL_GET":
                 self._check_scan(node)
                 return
         expression = node.get("expression_class")
-        require(expression is None or expression in EXPRESSIONS, "The expression", str(expression))
+        _require(expression is None or expression in EXPRESSIONS, "The expression", str(expression))
         name = node.get("name")
         if expression in ("BOUND_FUNCTION", "BOUND_AGGREGATE", "BOUND_WINDOW") and name:
-            require(name in self.functions or name in BINDER_FUNCTIONS, "The function", str(name))
-            require(node.get("catalog_name", "") in ("", "system"), "A function of another database")
-        require(node.get("sample_options") is None, "A sample")
+            _require(name in self.functions or name in BINDER_FUNCTIONS, "The function", str(name))
+            _require(node.get("catalog_name", "") in ("", "system"), "A function of another database")
+        _require(node.get("sample_options") is None, "A sample")
 
     def _check_scan(self, node: Mapping[str, Any]) -> None:
         """Raise ReaderStatementRefusedError unless a scan reads a published table, or a list in a call of `unnest`.
@@ -165,14 +164,14 @@ class PlanChecker:
         Samples are refused.
         """
         extra = node.get("extra_info") or {}
-        require(extra.get("sample_options") is None, "A sample")
+        _require(extra.get("sample_options") is None, "A sample")
         if node["name"] == "unnest":
             return
-        require(node["name"] == "seq_scan", "The table function", str(node["name"]))
+        _require(node["name"] == "seq_scan", "The table function", str(node["name"]))
         table = node["function_data"]
         place = (str(table["schema"]).lower(), str(table["table"]).lower())
         is_published = table["catalog"] == "memory" and place in self.tables and not table["is_create_index"]
-        require(is_published, "The table", place[1])
+        _require(is_published, "The table", place[1])
 
 
 def _schema_statements(tables: TableColumns) -> Iterator[Sql]:
@@ -218,3 +217,12 @@ def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
             pending.extend(part.values())
         elif isinstance(part, list):
             pending.extend(part)
+
+
+def _require(is_allowed: bool, reason: str, name: str = "") -> None:
+    """Raise ReaderStatementRefusedError with the reason and the shortened name, unless `is_allowed`.
+
+    The check of the parsed tree has a function of its own, as both checks share no code.
+    """
+    if not is_allowed:
+        raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))
