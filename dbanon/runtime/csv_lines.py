@@ -128,12 +128,11 @@ def _merged_columns(path: str, form: CsvForm, cursor: Any) -> list[str]:
         return []
     (header,) = form.columns
     separator = max(_SEPARATORS, key=header.count)
-    if separator not in header:
-        return _uneven_lines(path, cursor)
-    n_records, lines = _rejected_lines(path, separator, cursor, "all_varchar = true, header = true")
-    if not lines or not n_records:  # no line but the first has such a sign
-        return []
-    return [_one_column_note(lines, "the first line")]
+    if separator in header:
+        n_records, lines = _rejected_lines(path, separator, cursor, "all_varchar = true, header = true")
+        if lines and len(lines) < n_records:
+            return [_one_column_note(lines, "the first line")]
+    return _uneven_lines(path, cursor)
 
 
 def _uneven_lines(path: str, cursor: Any) -> list[str]:

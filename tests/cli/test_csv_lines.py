@@ -39,6 +39,11 @@ FILES = {
         "each line is read as one column, because 2 lines (1, 63) have another number of fields than most lines. "
         "Hint: correct them, or load the file into a table with read_csv and null_padding = true.",
     ),
+    "merged below a title with separators": (
+        f"Export of secret,\nage,sex,ward\n{RECORDS}23,1\n{RECORDS}",
+        "each line is read as one column, because 2 lines (1, 63) have another number of fields than most lines. "
+        "Hint: correct them, or load the file into a table with read_csv and null_padding = true.",
+    ),
     "years": (
         "born,age\n" + "".join(f"31.12.{i},{i}\n" for i in range(20, 80)),
         "years of two digits are read as 1969 to 2068 in born. Hint: if some dates are earlier, subtract INTERVAL 100 "
