@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dbanon.kernels.arrays import HIGH, LOSS, LOW
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.loss import attribute_loss
 from dbanon.kernels.min_loss_assignment import INFINITE_LOSS
@@ -25,11 +26,11 @@ def _merge_growth(i, j, spans, sizes, losses, measure, limit):
         return np.int64(INFINITE_LOSS)
     record_loss = np.int64(0)
     for a in range(len(measure.terms)):
-        low, high = min(spans[i, a, 0], spans[j, a, 0]), max(spans[i, a, 1], spans[j, a, 1])
-        if low == spans[i, a, 0] and high == spans[i, a, 1]:
-            record_loss += spans[i, a, 2]
-        elif low == spans[j, a, 0] and high == spans[j, a, 1]:
-            record_loss += spans[j, a, 2]
+        low, high = min(spans[i, a, LOW], spans[j, a, LOW]), max(spans[i, a, HIGH], spans[j, a, HIGH])
+        if low == spans[i, a, LOW] and high == spans[i, a, HIGH]:
+            record_loss += spans[i, a, LOSS]
+        elif low == spans[j, a, LOW] and high == spans[j, a, HIGH]:
+            record_loss += spans[j, a, LOSS]
         else:
             record_loss += attribute_loss(a, low, high, measure)
         if size * record_loss - current_loss > limit:
@@ -112,12 +113,12 @@ def merge_clusters(state, max_steps, k, penalty, tuple_of, values, measure, clus
             losses[i] = 0
             for a in range(len(measure.terms)):
                 code = np.int64(measure.codes[tuple_of[i], a])
-                spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
+                spans[i, a, LOW], spans[i, a, HIGH], spans[i, a, LOSS] = (
                     code,
                     code,
                     attribute_loss(a, code, code, measure),
                 )
-                losses[i] += spans[i, a, 2]
+                losses[i] += spans[i, a, LOSS]
         state[0] = len(tuple_of)
     while steps < max_steps:
         n_clusters = state[0]
@@ -146,15 +147,15 @@ def merge_clusters(state, max_steps, k, penalty, tuple_of, values, measure, clus
         losses[i] = 0
         for a in range(len(measure.terms)):
             low, high = (
-                min(spans[i, a, 0], spans[j, a, 0]),
-                max(spans[i, a, 1], spans[j, a, 1]),
+                min(spans[i, a, LOW], spans[j, a, LOW]),
+                max(spans[i, a, HIGH], spans[j, a, HIGH]),
             )
-            spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
+            spans[i, a, LOW], spans[i, a, HIGH], spans[i, a, LOSS] = (
                 low,
                 high,
                 attribute_loss(a, low, high, measure),
             )
-            losses[i] += spans[i, a, 2]
+            losses[i] += spans[i, a, LOSS]
         sizes[i] += sizes[j]
         following[tail[i]], tail[i] = head[j], tail[j]
         for place in range(removed, n_clusters - 1):

@@ -13,13 +13,27 @@ NEXT_SEED, N_REMAINING, HAS_FAILED, N_ADDITIONS, SUMMED_GROWTH = 0, 1, 2, 2, 3
 `grow_capped_clusters` whether a cluster could not be formed; in `adaptive_steps` additions, and their summed growth."""
 
 
+KIND, N_VALUES, FULL_LOSS, NULL_LOSS, FIRST_ARRAY, SECOND_ARRAY = range(6)
+"""Columns of `LossArrays.terms`."""
+
+NUMBER, PAIR_TABLE, TREE = range(3)
+"""Kinds of attributes (the column KIND)."""
+
+PARENT, FIRST_CODE, END_CODE, HEIGHT, NODE_ENTRIES = range(5)
+"""Entries of a node of a TREE in `LossArrays.packed`, and their number (see `loss`)."""
+
+LOW, HIGH, LOSS, NODE = range(4)
+"""Columns of a span: least and greatest code of a class, loss per record, and node of a TREE (see `loss`)."""
+
+
 class LossArrays(NamedTuple):
     """The encoded tuples, and the arrays from which the loss of a class is computed (see `loss`).
 
     Attributes:
         codes: (tuples, attributes) int32: codes of each tuple; NULL has the code after the last value.
-        terms: (attributes, 6) int64: kind (0 a number, 1 a table of losses by pair of codes, 2 a large hierarchy),
-            number of values, greatest loss, loss of NULL alone, and (two entries) where its arrays begin in `packed`.
+        terms: (attributes, 6) int64: kind (NUMBER; PAIR_TABLE, a table of losses by pair of codes; TREE, a large
+            hierarchy), number of values, greatest loss, loss of NULL alone, and (two entries) where its arrays begin in
+            `packed`.
         packed: int64: the arrays of all attributes, one after another.
     """
 
@@ -32,7 +46,7 @@ class LossTables(NamedTuple):
     """A class, and the loss of a record on each attribute once each code joins (see `k_nearest.fill_distance_query`).
 
     Attributes:
-        span: (attributes, 4) int64: least and greatest code, loss per record, and node of a hierarchy (see `loss`).
+        span: (attributes, 4) int64: columns LOW, HIGH, LOSS and NODE.
         codes_of: (attributes + 1,) int64: where the codes of each attribute begin in table.
         table: (codes,) int64: loss per record on the attribute once the code joins the class.
     """

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dbanon.kernels.arrays import FIRST_ARRAY, HIGH, KIND, LOW, N_VALUES, NUMBER, SECOND_ARRAY
 from dbanon.kernels.heap import push_bounded, sort_heap
 from dbanon.kernels.jit import kernel_part
 from dbanon.kernels.loss import attribute_loss, begin_class
@@ -24,7 +25,7 @@ def fill_distance_query(tuple_id, measure, query):
     """
     begin_class(tuple_id, measure, query.span)
     for a in range(len(measure.terms)):
-        if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+        if measure.terms[a, N_VALUES] <= MAX_TABLE_VALUES:
             fill_code_losses(a, query.codes_of, query.span, measure, query.table)
             query.table[query.codes_of[a] + measure.codes[tuple_id, a]] = 0
 
@@ -58,20 +59,20 @@ def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, qu
         t, total = tuples[pool], np.int64(0)
         for a in range(len(measure.terms)):
             code, query_code = np.int64(measure.codes[t, a]), np.int64(measure.codes[query_tuple, a])
-            if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+            if measure.terms[a, N_VALUES] <= MAX_TABLE_VALUES:
                 total += query.table[query.codes_of[a] + code]
             elif (
                 code != query_code
-                and measure.terms[a, 0] == 0
-                and code < measure.terms[a, 1]
-                and query_code < measure.terms[a, 1]
+                and measure.terms[a, KIND] == NUMBER
+                and code < measure.terms[a, N_VALUES]
+                and query_code < measure.terms[a, N_VALUES]
             ):
                 total += (
-                    measure.packed[measure.terms[a, 5] + max(code, query_code)]
-                    - measure.packed[measure.terms[a, 4] + min(code, query_code)]
+                    measure.packed[measure.terms[a, SECOND_ARRAY] + max(code, query_code)]
+                    - measure.packed[measure.terms[a, FIRST_ARRAY] + min(code, query_code)]
                 )
             elif code != query_code:
-                total += attribute_loss(a, min(code, query.span[a, 0]), max(code, query.span[a, 1]), measure)
+                total += attribute_loss(a, min(code, query.span[a, LOW]), max(code, query.span[a, HIGH]), measure)
             if total >= limit:
                 break
         if total < limit:

@@ -1,17 +1,38 @@
 """The loss of a class on one attribute, from its least and greatest code.
 
-`terms` (attributes, 6) says of each attribute: kind; number of values, which is the code of NULL; all that can be lost;
-what NULL alone loses; and where in `data` its arrays begin. Kind 0 is a number: places of its published lower ends and
-upper ends by code. Kind 1 has a loss for every pair of codes, NULL among them. Kind 2 is a hierarchy that is climbed:
-node by code; and for each node its parent, the first code below it, the code after the last one, and its height.
+`terms` (attributes, 6) says of each attribute: its KIND; N_VALUES, which is the code of NULL; FULL_LOSS, all that can
+be lost; NULL_LOSS, what NULL alone loses; and where in `packed` its arrays begin (FIRST_ARRAY, SECOND_ARRAY). A NUMBER
+has the places of its published lower ends and upper ends by code. A PAIR_TABLE has a loss for every pair of codes, NULL
+among them. A TREE is a hierarchy that is climbed: it has the node by code; and for each node NODE_ENTRIES entries: its
+PARENT, the FIRST_CODE below it, the code after the last one (END_CODE), and its HEIGHT.
 
-`span` (attributes, 4) is a class that grows: its least and greatest code on each attribute, what it loses there, and
-its node in a hierarchy that is climbed. There codes below the node stand for the least and greatest: what they span
-loses nothing more.
+`span` (attributes, 4) is a class that grows: its least and greatest code on each attribute (LOW, HIGH), what it loses
+there (LOSS), and its NODE in a TREE. There codes below the node stand for the least and greatest: what they span loses
+nothing more.
 """
 
 import numpy as np
 
+from dbanon.kernels.arrays import (
+    END_CODE,
+    FIRST_ARRAY,
+    FIRST_CODE,
+    FULL_LOSS,
+    HEIGHT,
+    HIGH,
+    KIND,
+    LOSS,
+    LOW,
+    N_VALUES,
+    NODE,
+    NODE_ENTRIES,
+    NULL_LOSS,
+    NUMBER,
+    PAIR_TABLE,
+    PARENT,
+    SECOND_ARRAY,
+    TREE,
+)
 from dbanon.kernels.jit import kernel_part
 
 
@@ -24,16 +45,18 @@ def attribute_loss(a, low, high, measure):
         low, high: Least and greatest code; the code after the last value is NULL.
         measure: `LossArrays`.
     """
-    if measure.terms[a, 0] == 1:
-        return measure.packed[measure.terms[a, 4] + low * (measure.terms[a, 1] + 1) + high]
-    if high == measure.terms[a, 1]:
-        return measure.terms[a, 3] if low == high else measure.terms[a, 2]
-    if measure.terms[a, 0] == 0:
-        return measure.packed[measure.terms[a, 5] + high] - measure.packed[measure.terms[a, 4] + low]
-    nodes, node = measure.terms[a, 5], measure.packed[measure.terms[a, 4] + low]
-    while high >= measure.packed[nodes + 4 * node + 2]:
-        node = measure.packed[nodes + 4 * node]
-    return measure.packed[nodes + 4 * node + 3]
+    if measure.terms[a, KIND] == PAIR_TABLE:
+        return measure.packed[measure.terms[a, FIRST_ARRAY] + low * (measure.terms[a, N_VALUES] + 1) + high]
+    if high == measure.terms[a, N_VALUES]:
+        return measure.terms[a, NULL_LOSS] if low == high else measure.terms[a, FULL_LOSS]
+    if measure.terms[a, KIND] == NUMBER:
+        return (
+            measure.packed[measure.terms[a, SECOND_ARRAY] + high] - measure.packed[measure.terms[a, FIRST_ARRAY] + low]
+        )
+    nodes, node = measure.terms[a, SECOND_ARRAY], measure.packed[measure.terms[a, FIRST_ARRAY] + low]
+    while high >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]:
+        node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
+    return measure.packed[nodes + NODE_ENTRIES * node + HEIGHT]
 
 
 @kernel_part
@@ -52,10 +75,13 @@ def begin_class(tuple_id, measure, span):
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
         code_loss = attribute_loss(a, code, code, measure)
-        span[a, 0], span[a, 1], span[a, 2], span[a, 3] = code, code, code_loss, 0
-        if measure.terms[a, 0] == 2 and code < measure.terms[a, 1]:
-            node = measure.packed[measure.terms[a, 4] + code]
-            span[a, 1], span[a, 3] = measure.packed[measure.terms[a, 5] + 4 * node + 2] - 1, node
+        span[a, LOW], span[a, HIGH], span[a, LOSS], span[a, NODE] = code, code, code_loss, 0
+        if measure.terms[a, KIND] == TREE and code < measure.terms[a, N_VALUES]:
+            node = measure.packed[measure.terms[a, FIRST_ARRAY] + code]
+            span[a, HIGH], span[a, NODE] = (
+                measure.packed[measure.terms[a, SECOND_ARRAY] + NODE_ENTRIES * node + END_CODE] - 1,
+                node,
+            )
         total += code_loss
     return total
 
@@ -73,21 +99,31 @@ def widen_class(loss, tuple_id, measure, span):
     """
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
-        if span[a, 0] <= code <= span[a, 1]:
+        if span[a, LOW] <= code <= span[a, HIGH]:
             continue
-        old_loss = span[a, 2]
-        if measure.terms[a, 0] > 0 and old_loss == measure.terms[a, 2]:
+        old_loss = span[a, LOSS]
+        if measure.terms[a, KIND] != NUMBER and old_loss == measure.terms[a, FULL_LOSS]:
             continue  # of a hierarchy all is lost
-        if measure.terms[a, 0] == 2 and code < measure.terms[a, 1] and span[a, 1] < measure.terms[a, 1]:
-            nodes, node = measure.terms[a, 5], span[a, 3]
-            while code < measure.packed[nodes + 4 * node + 1] or code >= measure.packed[nodes + 4 * node + 2]:
-                node = measure.packed[nodes + 4 * node]
-            span[a, 0], span[a, 1] = measure.packed[nodes + 4 * node + 1], measure.packed[nodes + 4 * node + 2] - 1
-            span[a, 2], span[a, 3] = measure.packed[nodes + 4 * node + 3], node
+        if (
+            measure.terms[a, KIND] == TREE
+            and code < measure.terms[a, N_VALUES]
+            and span[a, HIGH] < measure.terms[a, N_VALUES]
+        ):
+            nodes, node = measure.terms[a, SECOND_ARRAY], span[a, NODE]
+            while (
+                code < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
+                or code >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
+            ):
+                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
+            span[a, LOW], span[a, HIGH] = (
+                measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE],
+                measure.packed[nodes + NODE_ENTRIES * node + END_CODE] - 1,
+            )
+            span[a, LOSS], span[a, NODE] = measure.packed[nodes + NODE_ENTRIES * node + HEIGHT], node
         else:
-            span[a, 0], span[a, 1] = min(code, span[a, 0]), max(code, span[a, 1])
-            span[a, 2] = attribute_loss(a, span[a, 0], span[a, 1], measure)
-        loss += span[a, 2] - old_loss
+            span[a, LOW], span[a, HIGH] = min(code, span[a, LOW]), max(code, span[a, HIGH])
+            span[a, LOSS] = attribute_loss(a, span[a, LOW], span[a, HIGH], measure)
+        loss += span[a, LOSS] - old_loss
     return loss
 
 
@@ -108,15 +144,21 @@ def join_classes(stored, first_row, other, span, measure):
     for a in range(len(span)):
         low, high = min(stored[first_row + a, 0], other[a, 0]), max(stored[first_row + a, 1], other[a, 1])
         node = stored[first_row + a, 3]
-        if measure.terms[a, 0] == 2 and high < measure.terms[a, 1]:
-            nodes = measure.terms[a, 5]
-            while low < measure.packed[nodes + 4 * node + 1] or high >= measure.packed[nodes + 4 * node + 2]:
-                node = measure.packed[nodes + 4 * node]
-            low, high = measure.packed[nodes + 4 * node + 1], measure.packed[nodes + 4 * node + 2] - 1
-            loss = measure.packed[nodes + 4 * node + 3]
+        if measure.terms[a, KIND] == TREE and high < measure.terms[a, N_VALUES]:
+            nodes = measure.terms[a, SECOND_ARRAY]
+            while (
+                low < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
+                or high >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
+            ):
+                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
+            low, high = (
+                measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE],
+                measure.packed[nodes + NODE_ENTRIES * node + END_CODE] - 1,
+            )
+            loss = measure.packed[nodes + NODE_ENTRIES * node + HEIGHT]
         else:
             loss = attribute_loss(a, low, high, measure)
-        span[a, 0], span[a, 1], span[a, 2], span[a, 3] = low, high, loss, node
+        span[a, LOW], span[a, HIGH], span[a, LOSS], span[a, NODE] = low, high, loss, node
         total += loss
     return total
 

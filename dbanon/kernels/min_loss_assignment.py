@@ -7,7 +7,27 @@ The total loss of a cluster is their product.
 
 import numpy as np
 
-from dbanon.kernels.arrays import N_ADDITIONS, N_REMAINING, NEXT_SEED, SUMMED_GROWTH
+from dbanon.kernels.arrays import (
+    END_CODE,
+    FIRST_CODE,
+    FULL_LOSS,
+    HEIGHT,
+    HIGH,
+    KIND,
+    LOSS,
+    LOW,
+    N_ADDITIONS,
+    N_REMAINING,
+    N_VALUES,
+    NEXT_SEED,
+    NODE,
+    NODE_ENTRIES,
+    NUMBER,
+    PARENT,
+    SECOND_ARRAY,
+    SUMMED_GROWTH,
+    TREE,
+)
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.loss import attribute_loss, begin_class, widen_class
 
@@ -31,18 +51,25 @@ def loss_growth(loss, size, tuple_id, measure, span, limit):
     new_loss = loss
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
-        if span[a, 0] <= code <= span[a, 1]:
+        if span[a, LOW] <= code <= span[a, HIGH]:
             continue
-        old_loss = span[a, 2]
-        if measure.terms[a, 0] > 0 and old_loss == measure.terms[a, 2]:
+        old_loss = span[a, LOSS]
+        if measure.terms[a, KIND] != NUMBER and old_loss == measure.terms[a, FULL_LOSS]:
             continue  # of a hierarchy all is lost
-        if measure.terms[a, 0] == 2 and code < measure.terms[a, 1] and span[a, 1] < measure.terms[a, 1]:
-            nodes, node = measure.terms[a, 5], span[a, 3]
-            while code < measure.packed[nodes + 4 * node + 1] or code >= measure.packed[nodes + 4 * node + 2]:
-                node = measure.packed[nodes + 4 * node]
-            new_loss += measure.packed[nodes + 4 * node + 3] - old_loss
+        if (
+            measure.terms[a, KIND] == TREE
+            and code < measure.terms[a, N_VALUES]
+            and span[a, HIGH] < measure.terms[a, N_VALUES]
+        ):
+            nodes, node = measure.terms[a, SECOND_ARRAY], span[a, NODE]
+            while (
+                code < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
+                or code >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
+            ):
+                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
+            new_loss += measure.packed[nodes + NODE_ENTRIES * node + HEIGHT] - old_loss
         else:
-            new_loss += attribute_loss(a, min(code, span[a, 0]), max(code, span[a, 1]), measure) - old_loss
+            new_loss += attribute_loss(a, min(code, span[a, LOW]), max(code, span[a, HIGH]), measure) - old_loss
         if (size + 1) * new_loss >= max_total:
             return INFINITE_LOSS
     if (size + 1) * new_loss >= max_total:
@@ -109,11 +136,11 @@ def fill_code_losses(a, codes_of, span, measure, table):
         measure: `LossArrays`.
         table: The tables of all attributes, one after another; that of `a` is set.
     """
-    for code in range(measure.terms[a, 1] + 1):
-        if span[a, 0] <= code <= span[a, 1]:
-            table[codes_of[a] + code] = span[a, 2]
+    for code in range(measure.terms[a, N_VALUES] + 1):
+        if span[a, LOW] <= code <= span[a, HIGH]:
+            table[codes_of[a] + code] = span[a, LOSS]
         else:
-            low, high = min(np.int64(code), span[a, 0]), max(np.int64(code), span[a, 1])
+            low, high = min(np.int64(code), span[a, LOW]), max(np.int64(code), span[a, HIGH])
             table[codes_of[a] + code] = attribute_loss(a, low, high, measure)
 
 
@@ -137,9 +164,9 @@ def update_code_losses(span, old_span, codes_of, measure, table):
         table: Output: the tables of all attributes, one after another.
     """
     for a in range(len(span)):
-        if span[a, 0] != old_span[a, 0] or span[a, 1] != old_span[a, 1]:
-            old_span[a, 0], old_span[a, 1] = span[a, 0], span[a, 1]
-            if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+        if span[a, LOW] != old_span[a, LOW] or span[a, HIGH] != old_span[a, HIGH]:
+            old_span[a, LOW], old_span[a, HIGH] = span[a, LOW], span[a, HIGH]
+            if measure.terms[a, N_VALUES] <= MAX_TABLE_VALUES:
                 fill_code_losses(a, codes_of, span, measure, table)
 
 
@@ -157,12 +184,12 @@ def loss_with_tuple(tuple_id, measure, span, codes_of, table):
     total = np.int64(0)
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
-        if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+        if measure.terms[a, N_VALUES] <= MAX_TABLE_VALUES:
             total += table[codes_of[a] + code]
-        elif span[a, 0] <= code <= span[a, 1]:
-            total += span[a, 2]
+        elif span[a, LOW] <= code <= span[a, HIGH]:
+            total += span[a, LOSS]
         else:
-            total += attribute_loss(a, min(code, span[a, 0]), max(code, span[a, 1]), measure)
+            total += attribute_loss(a, min(code, span[a, LOW]), max(code, span[a, HIGH]), measure)
     return total
 
 
@@ -218,8 +245,8 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
         n_rows += 1
         while state[N_REMAINING] > 0:
             for a in range(levels):
-                if span[a, 0] != old_span[a, 0] or span[a, 1] != old_span[a, 1]:
-                    old_span[a, 0], old_span[a, 1] = span[a, 0], span[a, 1]
+                if span[a, LOW] != old_span[a, LOW] or span[a, HIGH] != old_span[a, HIGH]:
+                    old_span[a, LOW], old_span[a, HIGH] = span[a, LOW], span[a, HIGH]
                     fill_code_losses(a, codes_of, span, measure, table)
             lowest, best, n_kept = np.int64(INFINITE_LOSS), np.int64(-1), np.int64(0)
             for o in range(n_alive):

@@ -6,6 +6,7 @@ the state of the random numbers (xorshift64*, Vigna 2016).
 
 import numpy as np
 
+from dbanon.kernels.arrays import KIND, N_VALUES, NUMBER
 from dbanon.kernels.jit import kernel_part
 
 
@@ -47,7 +48,7 @@ def draw_random_line(line, terms, lines, state):
     for i in range(d):
         line[i, 1] = random_below(len(lines[0]), state)
         bits = 0
-        while (terms[line[i, 0], 1] >> bits) > 2:
+        while (terms[line[i, 0], N_VALUES] >> bits) > 2:
             bits += 1
         line[i, 2] = random_below(bits + 1, state) if i < d - 1 and random_below(np.int64(2), state) == 0 else 0
 
@@ -68,9 +69,9 @@ def line_position(line, tuple_id, codes, terms, lines):
     place, capacity = np.int64(0), np.int64(2**62)
     for i in range(len(line)):
         a, order, bits = line[i, 0], line[i, 1], line[i, 2]
-        code, count = np.int64(codes[tuple_id, a]), terms[a, 1]
+        code, count = np.int64(codes[tuple_id, a]), terms[a, N_VALUES]
         if code < count:
-            if terms[a, 0] > 0:
+            if terms[a, KIND] != NUMBER:
                 code = np.int64(lines[0][order, lines[1][a] + code])
             elif order % 2 == 1:
                 code = count - 1 - code

@@ -15,11 +15,15 @@ from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
 from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import (
     DISTANCE_KIND,
+    FIRST_ARRAY,
     MAX_DISTANCE,
     MIN_DISTINCT,
     MIN_EXP_ENTROPY,
+    NUMBER,
+    PAIR_TABLE,
     RECURSIVE_C,
     RECURSIVE_L,
+    TREE,
     LossArrays,
     ModelRules,
     ModelScratch,
@@ -228,8 +232,8 @@ def _loss_terms(space: EncodedTable, heights: Heights) -> tuple[Ints, Ints]:
     """Pack the loss functions of all attributes into two arrays for kernels; `heights` is the kind of loss.
 
     Returns:
-        (attributes, 6) kind, number of values, greatest loss, loss of NULL alone, and where the attribute's one or two
-        arrays begin in the second result; and these arrays, concatenated, with a final 0.
+        (attributes, 6) the columns of `LossArrays.terms`; and the arrays of all attributes, concatenated, with a final
+        0, in which FIRST_ARRAY and SECOND_ARRAY are places.
     """
     terms = np.zeros((len(space.attributes), 6), np.int64)
     data: list[Ints] = []
@@ -238,7 +242,7 @@ def _loss_terms(space: EncodedTable, heights: Heights) -> tuple[Ints, Ints]:
         arrays, kind, null = _loss_term_arrays(term)
         terms[j, :4] = kind, term.attribute.values, term.unit, null
         for i, array in enumerate(arrays):
-            terms[j, 4 + i] = place
+            terms[j, FIRST_ARRAY + i] = place
             data.append(array)
             place += len(array)
     return terms, np.concatenate([*data, np.zeros(1, np.int64)])
@@ -247,9 +251,9 @@ def _loss_terms(space: EncodedTable, heights: Heights) -> tuple[Ints, Ints]:
 def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
     """Return the arrays from which kernels compute the loss on one attribute, their kind, and the loss of NULL alone.
 
-    Kind 0 is a number: lower and upper interval ends by code. Kind 1 is a hierarchy with few values: a table of the
-    losses of all pairs of codes. Kind 2 is a hierarchy with many values: node of each code; parent, first code, end of
-    codes and loss of each node.
+    NUMBER: lower and upper interval ends by code. PAIR_TABLE, for a hierarchy with few values: the losses of all pairs
+    of codes. TREE, for a hierarchy with many values: the node of each code; parent, first code, end of codes and loss
+    of each node.
     """
     attribute = term.attribute
     if isinstance(attribute, NumericAttribute):
@@ -260,13 +264,13 @@ def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
                 np.rint(end / full_width * term.unit).astype(np.int64)
                 for end in (attribute.ends.lower_position, attribute.ends.upper_position)
             )
-        return [below, above], 0, term.unit if attribute.with_bare_null else 0
+        return [below, above], NUMBER, term.unit if attribute.with_bare_null else 0
     table = term.pair_losses()
     if table is not None:
-        return [table.ravel()], 1, 0
+        return [table.ravel()], PAIR_TABLE, 0
     first = np.searchsorted(attribute.node, np.arange(len(attribute.parent)))
     climbed = np.column_stack((attribute.parent, first, term.last, term.height))
-    return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], 2, 0
+    return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], TREE, 0
 
 
 # --- the privacy model ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dbanon.algorithms.centroid.moving_centers import EVEN_MODE
 from dbanon.algorithms.diversity.partitions import PARTS, merge_small_parts
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import MergedClusters
+from dbanon.kernels.arrays import FULL_LOSS, MergedClusters
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -83,7 +83,9 @@ class _ClusterMerger:
         self.k, self.tuple_of, self.codes = k, space.tuple_of, sensitive_codes(space)
         self.kernel_inputs = build_kernel_inputs(space, Constraint(1), "edges")
         # The unit of the penalty is the greatest loss on a column of weight 1.
-        self.penalty = penalty * float(self.kernel_inputs.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
+        self.penalty = (
+            penalty * float(self.kernel_inputs.terms[:, FULL_LOSS].sum()) / sum(a.weight for a in space.attributes)
+        )
 
     def merge_part(self, rows: Ints, check: Check) -> Ints:
         """Merge the rows of a part, each a cluster at first, until every cluster has at least k records.

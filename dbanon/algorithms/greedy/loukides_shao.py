@@ -21,7 +21,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
-from dbanon.kernels.arrays import LAST_SIZE, LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
+from dbanon.kernels.arrays import FULL_LOSS, LAST_SIZE, LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -82,7 +82,7 @@ class _ThresholdGrowth:
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         pools = groups.pools
         self.rows, self.n_remaining = space.rows, pools.n_remaining
-        total_loss = float(loss_arrays.terms[:, 2].sum())
+        total_loss = float(loss_arrays.terms[:, FULL_LOSS].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])

@@ -8,6 +8,7 @@ import numpy as np
 from dbanon.algorithms.base.assignments import RunLengthLabels, intersect_partitions
 from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
+from dbanon.kernels.arrays import FULL_LOSS
 
 Line = tuple[tuple[int, int], ...]
 """Attributes, the most significant one first, and the number of bits by which each is coarsened."""
@@ -62,7 +63,8 @@ def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, I
 
     records = np.repeat(order, kernel_inputs.sizes[order])
     labels = np.empty(len(records), np.int32)
-    penalty = max(int(kernel_inputs.terms[:, 2].sum()), 1)  # if nothing can lose, a class may still miss a model
+    # At least 1: if nothing can lose, a class may still miss a model.
+    penalty = max(int(kernel_inputs.terms[:, FULL_LOSS].sum()), 1)
     _, loss = cut_all_records(
         records,
         kernel_inputs.min_records,
