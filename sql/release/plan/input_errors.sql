@@ -1,17 +1,12 @@
 {#- The conditions that must be met before clustering: one row, the first problem or NULL. Nothing here quotes a cell.
     -#}
 {%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
-{%- from 'shared/record_assignment.sql' import shown_values, usable with context -%}
+{%- from 'release/plan/rare_values.sql' import checks_rare_values, rare_value_problems with context -%}
 {#- The number of persons, or records, that are clustered. -#}
 {% macro n_clustered() -%}
     {%- set count %}{% if person %}count(DISTINCT person){% else %}sum(size){% endif %}{% endset -%}
     {% if nulls == 'drop' %}(SELECT {{ count }} FROM usable_records){% else %}{{ count }}{% endif %} \
         AS {% if person %}persons{% else %}records{% endif %}
-{%- endmacro %}
-{#- Whether there are columns whose rare values are refused: they are checked when a table is released. -#}
-{% macro checks_rare_values() -%}
-    {%- if waiting is not defined and continuation is not defined \
-        and (check_combinations or unchanged|selectattr('check_rare')|list) %}true{% endif -%}
 {%- endmacro %}
 {#- The first problem of a hierarchy, of those in the order of the columns, or NULL. Values of sensitive columns are not
     generalized, so they may equal labels of nodes. -#}
@@ -96,20 +91,7 @@ problem AS MATERIALIZED (
                 {% if trees %}
                 {{ hierarchy_problem() }},
                 {% endif %}
-                {% for u in unchanged if u.check_rare %}
-                (SELECT CASE WHEN count(*) > 0 \
-                    THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare) }} END
-                    FROM (SELECT 1 FROM {{ usable() }} GROUP BY {{ shown_values([u]) }}
-                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }}))\
-                        {% if check_combinations or not loop.last %},{% endif +%}
-                {% endfor %}
-                {% if check_combinations %}
-                (SELECT CASE WHEN count(*) > 0 \
-                    THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
-                    FROM (SELECT 1 FROM {{ usable() }} \
-                        GROUP BY {{ shown_values(unchanged|selectattr('check_rare')|list) }}
-                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }}))
-                {% endif %}
+                {{ rare_value_problems() }}
             )
             {% elif trees %}
             ELSE {{ hierarchy_problem() }}
