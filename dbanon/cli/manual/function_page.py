@@ -158,8 +158,9 @@ def _algorithm_functions(family: tuple[TableFunction, ...], alone: bool) -> list
         parts.append(table(map(escape_markdown, output[0]), (map(escape_markdown, row) for row in output[1:])))
     parts.append("The classes and the metrics of the same release:")
     parts.append(_fenced("sql", "\n".join(one.example.code for one in family[1:])))
-    if (described := algorithm or stream) is not None:
-        parts += ["## Algorithm", *_algorithm(described)]
+    registered_algorithm = algorithm or stream
+    if registered_algorithm is not None:
+        parts += ["## Algorithm", *_algorithm(registered_algorithm)]
     parts.append("[All functions](../index.md), [metrics](../metrics.md), [errors](../errors.md)")
     return parts
 

@@ -99,7 +99,7 @@ def attach(connection: Any) -> None:
             raise errors.NotAttachedError(other.name, other.system, why) from None
 
 
-def _store_amount(context: click.Context, option: click.Parameter, value: str | None) -> None:
+def _store_option(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """Store the value of an option in the context of the command, for `memory_arguments`."""
     context.meta.setdefault(_MEMORY_KEY, {})[option.name] = value
 
@@ -110,14 +110,14 @@ def memory_options(command: Callable[..., None]) -> Callable[..., None]:
         "--memory",
         metavar="AMOUNT",
         expose_value=False,
-        callback=_store_amount,
+        callback=_store_option,
         help="Limit the memory of DuckDB: 2GB, 500MB.",
     )
     directory = click.option(
         "--temp-directory",
         metavar="FOLDER",
         expose_value=False,
-        callback=_store_amount,
+        callback=_store_option,
         help="Let DuckDB write data that does not fit into memory to this folder, raw rows too.",
     )
     return memory(directory(command))
