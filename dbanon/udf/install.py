@@ -32,7 +32,7 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     connections too before they run SQL with these functions (Python functions attach a cursor by themselves). Attaching
     again creates no macros. With `catalog`, the schema `dbanon` (policy, hierarchies) is created in the current
     database, or migrated to this version, if the database can be written. `duckdb.default_connection()`, or the module
-    `duckdb`, stays attached.
+    `duckdb`, stays attached. Connections of `dbanon.connect` and their cursors are attached already.
 
     Examples:
         >>> import duckdb
@@ -43,12 +43,13 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     """
     if connection is duckdb:
         connection = duckdb.default_connection()
-    start_session(connection, catalog=False)
-    create_macros(connection)
-    if connection is duckdb.default_connection():
-        _DEFAULT_CONNECTION[:] = [connection]
+    plain = session.plain_connection(connection)
+    start_session(plain, catalog=False)
+    create_macros(plain)
+    if plain is duckdb.default_connection():
+        _DEFAULT_CONNECTION[:] = [plain]
     if catalog:
-        schema.create(connection)
+        schema.create(plain)
     return connection
 
 

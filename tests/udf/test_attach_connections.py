@@ -40,6 +40,15 @@ def test_cursor_of_attached_connection_is_recognized() -> None:
         assert connection.execute("SELECT count(*) FROM safe").fetchall() == [(30,)]
 
 
+def test_connection_of_dbanon_and_its_cursor_can_be_attached_again() -> None:
+    """It waited for itself: to count instances it opened a cursor, which attached itself under the same lock."""
+    with dbanon.connect() as connection:
+        assert dbanon.attach(connection) is connection
+        connection.execute("CREATE TABLE p AS SELECT i % 3 AS a FROM range(30) AS r (i)")
+        for cursor in (connection.cursor(), dbanon.attach(connection.cursor())):
+            assert cursor.execute("SELECT count(*) FROM kacpc('p', k = 10, qi = ['a'])").fetchall() == [(30,)]
+
+
 def test_connection_that_is_not_attached_is_error() -> None:
     with duckdb.connect() as connection:
         for call in (lambda: dbanon.risk(connection, "p"), lambda: dbanon.refresh_release(connection, "safe")):
