@@ -417,7 +417,7 @@ def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageN
         ModelNotMetError: It violates a privacy model. If several sensitive columns violate the same model, the error
             names the one that allows least.
     """
-    count = constraint.n_persons(space, np.arange(space.rows))
+    count = space.rows if space.persons is None else constraint.n_persons(space, np.arange(space.rows))
     if count < constraint.k:
         unit = ("record", "records") if space.persons is None else ("person", "persons")
         raise errors.FewerThanKError(names.function, count, plural_form(count, *unit), constraint.k)

@@ -43,13 +43,13 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     """
     if connection is duckdb:
         connection = duckdb.default_connection()
-    plain = session.plain_connection(connection)
-    start_session(plain, catalog=False)
-    create_macros(plain)
-    if plain is duckdb.default_connection():
-        _DEFAULT_CONNECTION[:] = [plain]
+    duckdb_connection = session.plain_connection(connection)
+    start_session(duckdb_connection, catalog=False)
+    create_macros(duckdb_connection)
+    if duckdb_connection is duckdb.default_connection():
+        _DEFAULT_CONNECTION[:] = [duckdb_connection]
     if catalog:
-        schema.create(plain)
+        schema.create(duckdb_connection)
     return connection
 
 

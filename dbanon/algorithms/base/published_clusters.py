@@ -339,16 +339,15 @@ def _sum_of_squares(sizes: Ints) -> float:
     return float(sum(size * size for size in sizes.tolist()))
 
 
-def _discernibility_with_suppression(published: PublishedClusters, sizes: Ints) -> float:
+def _discernibility_with_suppression(clusters: PublishedClusters, sizes: Ints) -> float:
     """Return the sum of squared sizes, plus the number of all input records for each record that is not published."""
-    return _sum_of_squares(sizes) + float(
-        (published.n_input_records - published.n_published) * published.n_input_records
-    )
+    n_unpublished = clusters.n_input_records - clusters.n_published
+    return _sum_of_squares(sizes) + float(n_unpublished * clusters.n_input_records)
 
 
-def _n_cells(published: PublishedClusters) -> int:
+def _n_cells(clusters: PublishedClusters) -> int:
     """Return the number of published records times the number of quasi-identifiers."""
-    return published.n_published * published.n_attributes
+    return clusters.n_published * clusters.n_attributes
 
 
 CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {

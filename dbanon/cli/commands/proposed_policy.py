@@ -194,9 +194,9 @@ def _print_policy(
 def _lost_settings(
     old: list[stored_policy.PolicyRow], proposals: Mapping[str, Proposal], source: catalog.Source
 ) -> dict[str, list[str]]:
-    """Return, by column, the roles and settings of a policy that the proposals which replace it do not have.
+    """Return, by column, the roles and settings that a policy has and its replacement lacks, as texts.
 
-    `proposals` are those of the columns with a role, by the name of the column in the source.
+    `old` are the rows of the policy; `proposals` are the columns of the replacement by name, as the source spells it.
     """
     lost_settings = {}
     for row in old:
@@ -212,7 +212,7 @@ def _lost_settings(
         if stored.weight != 1:
             settings["weight"] = stored.weight
         texts = [f"{name} {value}" for name, value in settings.items() if str(value) != str(kept_settings.get(name))]
-        if new is None or new.role != row.role:
+        if new is None or new.role != row.role.lower():
             texts.insert(0, f"role {row.role}")
         if texts:
             lost_settings[column] = texts

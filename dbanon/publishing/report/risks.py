@@ -44,11 +44,7 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
         f"The marketer wants to name as many records as possible: if the marketer assigns the people of "
         "each class to its records at random, "
         f"{_brief(lines_by_item['risk', 'marketer, average'].value)} of the records are expected to be named right."
-        + (
-            " With people of the population, of whom more fit each class, it is the share in the table."
-            if population
-            else ""
-        ),
+        + (" The table below computes this share with the people of the population instead." if population else ""),
         "The journalist knows a person of a wider population, but not whether that person is in the release. The "
         "population contains all released people, so this risk is never above the prosecutor's."
         + ("" if population else " To compute it, a table of the population is needed."),
