@@ -22,29 +22,38 @@ INTRODUCTION = f"""# Guide to the algorithms
 
 Use this page to choose an algorithm. Its tables compare all of them on Adult (30,162 records, six quasi-identifiers,
 the occupation sensitive). [Running the benchmarks](measured.md#running-the-benchmarks) says where
-Adult comes from. The figures are the result of this statement, which you can run on a table of your own:
+Adult comes from. The figures are the result of this statement. You can run it on a table of your own; with all
+algorithms it can take minutes (on the demo 4 to 5), so name only some of them, as in `algorithms = ['best', 'kacpc']`:
 
 ```text
 FROM {CALL};
 ```
 
-For most tables, use `best`. It also had the greatest precision in our runs of `compare` on Adult and on the demo with
-`l = 3` and with `t = 0.3`. It can take longer than others: run `compare` with your models.
+For most tables, use `best`. It has the greatest precision of all in these tables. We also compared it with some of the
+others under a privacy model, on Adult and on the demo, each with `l = 3` and with `t = 0.3`: its precision was the
+greatest in all four runs. It can take longer than others: run `compare` with your models.
 
-`precision` and `NCP` measure the information loss. `s` is the time of clustering in seconds on two cores. A statement
-that runs one algorithm takes 0.2 s more. An algorithm that was not measured has no figures. [Algorithms](algorithms.md)
-describes what each algorithm does, and names its source. There is one table per family; in each, the algorithms with
-the greatest precision come first. When you choose, look at these columns:
+`precision` and `NCP` measure the information loss. `s` is the time of clustering alone, in seconds on two cores. The
+rest of a statement such as `FROM kacpc('adult', k = 10)` takes 0.2 s. An algorithm that was not measured has no
+figures. [Algorithms](algorithms.md) describes what each algorithm does, and names its source. There is one table per
+family; in each, the algorithms with the greatest precision come first. When you choose, look at these columns:
 
-- **Loss** (`precision`, `NCP`). Higher precision and lower NCP are better. On another table the order can differ: run
-  `compare` on your own, as in [Choosing algorithm, k and l](how-to/choosing.md).
-- **Size.** How the time grows with the table. *any*: fine for any size, because the time grows hardly faster than the
-  number of distinct records. *large*: slow on large tables, because the time can grow with the square of this number. A
-  call that would take minutes then fails, unless you set `allow_slow := true`, or cut the table into cells with
-  `max_partition`.
-- **Diversity.** Every algorithm meets every privacy model. *own*: the algorithm forms its clusters so that they meet
-  all models. *some: l, p*: its clusters meet only the models `l` and `p`. *merged*: clusters that violate a model are
-  merged afterwards, which loses more. *l = 2*: without `l` in the call, the algorithm uses `l = 2`.
+- **Loss** (`precision`, `NCP`). Higher precision is better: 1 if nothing was generalized, 0 if everything was. Lower
+  NCP is better: from 0 to the number of records times that of quasi-identifiers, here 180,972. They differ for
+  categories: precision counts levels of the hierarchy, NCP the share of the leaves below a node. Choose by NCP if nodes
+  on one level have [very different numbers of leaves](algorithms.md#lowering-ncp), and try `best` with
+  `objective = 'ncp'`; otherwise choose by precision. On another table the order can differ: run `compare` on your own,
+  as in [Choosing algorithm, k and l](how-to/choosing.md).
+- **Time** (`s`). It depends mostly on the number of distinct records, those that differ in a quasi-identifier. Adult
+  has 9,727. The demo has only 20,000 records, but 19,950 distinct ones, because of its birth dates. There `kmember`
+  takes about 2 s, `ikac` 10 s, and `bottom_up_generalization` half a minute.
+- **Large tables.** How the time grows with the table. *fine*: the time grows hardly faster than the number of distinct
+  records. *slow*: the time can grow with the square of this number. A call that would take minutes then fails, unless
+  you set `allow_slow := true`, or cut the table into cells with `max_partition`.
+- **Diversity.** Every algorithm meets every privacy model, but in different ways. *own*: the algorithm forms its
+  clusters so that they meet all models. *merged*: clusters that violate a model are merged afterwards, which loses
+  more. *some: l, p* or *some: t*: the algorithm forms its clusters so that they meet the models named here; clusters
+  that violate another model are merged afterwards. *l = 2*: without `l` in the call, the algorithm uses `l = 2`.
 - **Determinism.** *fixed*: no random steps. *seed*: the same seed gives the same release on every machine.
 - **Published values** (`published`). *close*: intervals and nodes are as narrow as the records of a class allow, which
   [reveals more about them](limits.md#leakage-from-tight-classes). *levels*: each column has one level for all records,
@@ -102,7 +111,7 @@ def page(figures: Mapping[str, Figures]) -> str:
 
 
 EVIDENCE_WORDS = {"paper": "paper", "own": "own"}
-HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism", "published", "evidence")
+HEAD = ("algorithm", "precision", "NCP", "s", "large tables", "diversity", "determinism", "published", "evidence")
 
 
 def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[str]:
@@ -119,7 +128,7 @@ def _row(algorithm: Algorithm, figures: Figures) -> tuple[str, ...]:
         "" if figures.precision is None else f"{figures.precision:.3f}",
         "" if figures.ncp is None else f"{figures.ncp:,.0f}",
         seconds,
-        "large" if "allow_slow" in own_names else "any",
+        "slow" if "allow_slow" in own_names else "fine",
         _diversity(algorithm),
         "fixed" if algorithm.deterministic else "seed",
         _closeness(algorithm),
