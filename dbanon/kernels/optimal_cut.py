@@ -91,6 +91,10 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
     `penalty` per record in addition; if `penalty` is negative it is not allowed, and the result may be INFINITE_LOSS.
     From a min_size of 2 * MIN_CUT_PLACES on, classes end only at every (min_size // MIN_CUT_PLACES)-th record.
 
+    Without models, a class that ends 4 * min_size - 2 or more records after the first of a run of equal records is
+    min_size of them: no class of records before the run can lose less, because cut in two it would lose as little, and
+    every number of records from min_size on can be cut into classes of the allowed sizes.
+
     O(m * min(max_size, MIN_CUT_PLACES * max_size / min_size) * attributes) time.
 
     Args:
@@ -111,6 +115,8 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
         total[i] = INFINITE_LOSS
     total[0] = 0
     loss, edge, done = np.int64(0), np.int64(-min_size), np.int64(0)
+    run_start = 0
+    has_long_runs = record_model is None and person_model is None and step == 1
     # Up to 2 * least - 1 records make one run.
     begin_group(record_model, person_model, scratch.counts)
     for i in range(min(2 * min_size, m + 1) - 1):
@@ -118,6 +124,7 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
             loss = begin_class(tuple_ids[0], measure, span)
         elif tuple_ids[i] != tuple_ids[i - 1]:
             loss = widen_class(loss, tuple_ids[i], measure, span)
+            run_start = i
         add_to_group(tuple_ids, i, i + 1, record_model, person_model, scratch.counts)
         if i + 1 >= min_size:
             value = loss * (i + 1)
@@ -128,8 +135,14 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
             total[i + 1], back[i + 1] = value, 0
     for i in range(2 * min_size, m + 1):
         total[i] = INFINITE_LOSS
+        if tuple_ids[i - 1] != tuple_ids[i - 2]:
+            run_start = i - 1
         if i < m and (i > m - min_size or i % step > 0):
             continue  # too few would be left, or no place to cut
+        if has_long_runs and i - run_start >= 4 * min_size - 2:
+            total[i] = total[i - min_size] + begin_class(tuple_ids[i - 1], measure, span) * min_size
+            back[i] = i - min_size
+            continue
         lowest, best_start, promising, first_start = np.int64(INFINITE_LOSS), -1, i - min_size, max(i - max_size, 0)
         if min_size >= MIN_JOINED_RUN and i % step == 0 and (i + step <= m - min_size or i - edge < min_size):
             edge, done = cache_runs(tuple_ids, i, min_size, step, edge, done, measure, cut_arrays)

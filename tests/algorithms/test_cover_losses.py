@@ -111,7 +111,7 @@ def cover_orders(space: EncodedTable, problem: KernelInputs, effort: str = "fast
         orders.append(order)
         return -len(orders)
 
-    generalization_covers.try_covers(loss_of, space, problem, effort, "top", lambda: None)
+    generalization_covers.try_covers(loss_of, space, problem, effort, "top", 0, lambda: None)
     return orders
 
 
@@ -131,6 +131,20 @@ def test_more_effort_tries_same_covers_first() -> None:
     for fewer, more in pairwise(orders):
         assert len(fewer) <= len(more)
         assert all(np.array_equal(order, other) for order, other in zip(fewer, more, strict=False))
+
+
+@pytest.mark.parametrize(("loss_of_lines", "n_orders"), [(100, 4), (91, 4), (90, 2), (1, 2)])
+def test_no_other_cover_if_first_loses_far_more_than_lines(loss_of_lines: int, n_orders: int) -> None:
+    """A cover of loss 100 is the only one if lines lose less than 100 / 1.1; each cover has two orders."""
+    space, orders = random_space(random.Random(8)), []
+    problem = build_kernel_inputs(space, Constraint(2), "top")
+
+    def loss_of(order: Codes) -> int:
+        orders.append(order)
+        return 100
+
+    generalization_covers.try_covers(loss_of, space, problem, "fast", "top", loss_of_lines, lambda: None)
+    assert len(orders) == n_orders
 
 
 def test_cover_search_stops_after_max_looks(monkeypatch: pytest.MonkeyPatch) -> None:

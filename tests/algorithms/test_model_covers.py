@@ -55,5 +55,5 @@ def test_covers_with_model_try_both_group_sizes_first(monkeypatch) -> None:  # t
             assert sorted(order.tolist()) == list(range(len(kernel_inputs.codes)))
             return int(next(given_losses))  # type: ignore[call-overload]
 
-        generalization_covers.try_covers(loss_of, table, kernel_inputs, "fast", "top", lambda: None)
+        generalization_covers.try_covers(loss_of, table, kernel_inputs, "fast", "top", 10, lambda: None)
         assert sizes == [2, 8, best_size]

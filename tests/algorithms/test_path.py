@@ -6,11 +6,12 @@ definitions in models.py, whether the group meets the constraint.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,45 @@ def test_cut_at_limited_places_has_minimal_loss(seed: int, monkeypatch: pytest.M
         problem, range(n), problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
     )
     assert actual_partition.loss == pytest.approx(best[n], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cut_of_long_runs_equals_cut_by_loop(seed: int) -> None:
+    """Up to 9 * k equal records in a row: loss and classes are those of a loop that prefers the shortest class."""
+    rng = random.Random(f"long runs {seed}")
+    k, kinds = rng.choice([1, 2, 3, 5, 12]), rng.randint(1, 5)
+    columns = [
+        number_column(rng, kinds) if rng.random() < 0.5 else category_column(rng, kinds, "top")
+        for _ in range(rng.randint(1, 3))
+    ]
+    run_lengths = [rng.choice([rng.randint(1, k), rng.randint(1, 9 * k), 4 * k - 1]) for _ in range(kinds)]
+    kind_of = np.repeat(np.arange(kinds), run_lengths)
+    n = len(kind_of)
+    built, order = encode_columns([replace(c, codes=c.codes[kind_of]) for c in columns])
+    problem = build_kernel_inputs(built, Constraint(k), "top")
+
+    @functools.cache
+    def loss_of_kinds(kinds_of_class: frozenset[int]) -> float:
+        return sum(c.loss(sorted(kinds_of_class)) for c in columns)
+
+    def loss(rows: Sequence[int]) -> float:
+        return loss_of_kinds(frozenset(int(kind_of[order[r]]) for r in rows))
+
+    least, start = [0.0] + [math.inf] * n, [0] * (n + 1)
+    for i in range(k, n + 1):
+        if i == n or i < 2 * k or i <= n - k:
+            for j in range(i - k, max(i - 2 * k, -1), -1):
+                if least[j] + (i - j) * loss(range(j, i)) < least[i] - 1e-9:
+                    least[i], start[i] = least[j] + (i - j) * loss(range(j, i)), j
+    actual_partition = cut_rows(
+        problem, range(n), problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
+    )
+    assert actual_partition.loss == pytest.approx(least[n], abs=1e-9)
+    expected_groups, end = [], n if n >= k else 0
+    while end > 0:
+        expected_groups.append(list(range(start[end], end)))
+        end = start[end]
+    assert actual_partition.groups == expected_groups[::-1]
 
 
 def test_large_hierarchy_climbed_without_table() -> None:

@@ -100,7 +100,7 @@ def _least_loss_clusters(
     is_mostly_numbers = 2 * len(fine_numbers) >= len(space.attributes)
     skips_covers = effort == "fast" and is_mostly_numbers and len(space.counts) > MAX_FAST_TUPLES
     if has_high_effort or (len(space.counts) >= MIN_TUPLES and not skips_covers):
-        try_covers(best_line.try_order, space, kernel_inputs, effort, heights, progress_check)
+        try_covers(best_line.try_order, space, kernel_inputs, effort, heights, along_lines, progress_check)
     clusters = best_line.runs
     if not has_high_effort and best_line.loss < along_lines and not is_mostly_numbers:
         return clusters

@@ -50,6 +50,11 @@ MAX_LOOKS = {"fast": (30_000_000, 250), "normal": (200_000_000, 1_000), "high": 
 that is more. A cover that takes twice as many puts the rest in one group."""
 
 
+HOPELESS_PERCENT = 110
+"""Covers of other settings are skipped if the first loses more than this percentage of what lines lose: in more than 80
+tables of Adult's and the diabetes data's columns, they lowered the loss of a cover by at most 5 %."""
+
+
 class CoverSettings(NamedTuple):
     """The settings of one cover.
 
@@ -83,15 +88,17 @@ def try_covers(
     kernel_inputs: KernelInputs,
     effort: str,
     heights: Heights,
+    loss_of_lines: int,
     check: Check,
 ) -> None:
     """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
     Several covers are built, beginning with the settings FIRST_COVER: the neighbours of the best settings are tried as
-    long as they lose less, so that greater effort tries the same covers and more. Within groups, items are ordered
-    along a line that has the attributes of few values first, and (unless models other than k must be checked) along the
-    reversed line. If models other than k must be checked, the first cover is built with groups of each size in
-    MODEL_SIZE_FACTORS, the others with the size that loses less. O(looks) time, O(items) memory.
+    long as they lose less, so that greater effort tries the same covers and more. The first cover is the only one if it
+    loses far more than `loss_of_lines` (HOPELESS_PERCENT). Within groups, items are ordered along a line that has the
+    attributes of few values first, and (unless models other than k must be checked) along the reversed line. If models
+    other than k must be checked, the first cover is built with groups of each size in MODEL_SIZE_FACTORS, the others
+    with the size that loses less. O(looks) time, O(items) memory.
 
     Args:
         try_order: Cuts the records in an order of the items into classes and returns the least loss.
@@ -99,6 +106,7 @@ def try_covers(
         kernel_inputs: The arrays of the table and the constraint.
         effort: 'fast', 'normal' or 'high'; limits the number of covers and of evaluations.
         heights: The kind of loss, see `Loss`.
+        loss_of_lines: The least loss of the orders that were tried before.
         check: Called often; raises if the run was interrupted.
     """
     looks, looks_per_item = MAX_LOOKS[effort]
@@ -125,7 +133,7 @@ def try_covers(
     if kernel_inputs.mode:
         max_covers, places, size_factors = MAX_MODEL_COVERS[effort], places[:1], MODEL_SIZE_FACTORS
     best = min((FIRST_COVER._replace(size_factor=factor) for factor in size_factors), key=loss_of_cover)
-    has_improved = True
+    has_improved = 100 * losses[best] <= HOPELESS_PERCENT * loss_of_lines
     while has_improved:
         has_improved = False
         for settings in best.neighbours():
