@@ -165,21 +165,27 @@ def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
 
 
 class NodeItems(NamedTuple):
-    """Some items on a node (a level for each attribute).
+    """Items on a node (a level for each attribute): all that no earlier node of the cover covers, or some of them.
+
+    An item that is missing is in a group of fewer records than needed, on this node and all below.
 
     Attributes:
+        node: The node.
+        earlier_nodes: The nodes of the cover so far.
         rows: Numbers of the items.
         keys: Key of each item's group: items with equal keys are equal on the node.
         losses: Loss of a record of each item on the node.
     """
 
+    node: Node
+    earlier_nodes: tuple[Node, ...]
     rows: Ints
     keys: Ints
     losses: Ints
 
     def subset(self, selection: Any) -> NodeItems:
         """Return the items (sets of equal records) that `selection` (a mask or indices) selects."""
-        return NodeItems(self.rows[selection], self.keys[selection], self.losses[selection])
+        return self._replace(rows=self.rows[selection], keys=self.keys[selection], losses=self.losses[selection])
 
 
 @dataclass
@@ -197,7 +203,10 @@ class CoverLattice:
         max_loss: Greatest loss of a record.
         max_looks: Number of evaluations after which the search ends.
         check: Called often; raises an error to interrupt.
-        n_looks: Number of evaluations so far.
+        n_looks: Number of evaluations so far, repeated ones included.
+        covered_by_node: Covered records and their loss, by least number of records, earlier nodes of the cover, and
+            node. A worth that rises and the covers of other settings lead to the same nodes again.
+        evaluated: The items, attribute and level of the groups that `table` and `places` have.
     """
 
     columns: list[Codes]
@@ -209,6 +218,8 @@ class CoverLattice:
     max_looks: int
     check: Check
     n_looks: int = 0
+    covered_by_node: dict[tuple[int, tuple[Node, ...], Node], tuple[int, int]] = field(default_factory=dict)
+    evaluated: tuple[NodeItems, int, int] | None = None
     table: Ints = field(init=False)
     places: Codes = field(init=False)
 
@@ -256,73 +267,79 @@ class CoverLattice:
         """The node (a level for each attribute) with the highest level of every attribute."""
         return tuple(len(keys) - 1 for keys in self.keys)
 
-    def items_on(self, node: Node, rows: Ints) -> NodeItems:
-        """Return some items (sets of records that no model distinguishes) on a node, with group keys and losses.
-
-        A node is a level for each attribute. `rows` are the numbers of the items.
-        """
-        keys, total_losses = np.zeros((2, len(rows)), np.int64)
+    def items_on(self, node: Node) -> NodeItems:
+        """Return all items (sets of records that no model distinguishes) on a node, with group keys and losses."""
+        keys, total_losses = np.zeros((2, len(self.counts)), np.int64)
         for column, attribute_keys, losses, level in zip(self.columns, self.keys, self.losses, node, strict=True):
-            codes = column[rows]
-            keys ^= attribute_keys[level][codes]
-            total_losses += losses[level][codes]
-        return NodeItems(rows, keys, total_losses)
+            keys ^= attribute_keys[level][column]
+            total_losses += losses[level][column]
+        return NodeItems(node, (), np.arange(len(self.counts)), keys, total_losses)
 
-    def with_level(self, node_items: NodeItems, j: int, old_level: int, level: int) -> NodeItems:
-        """Return the same items (sets of equal records) on the node with attribute `j` on `level`, not `old_level`.
-
-        Keys of groups and losses are updated from those in `node_items`, so `old_level` must be the level that
-        `node_items` have.
-        """
-        codes = self.columns[j][node_items.rows]
+    def with_level(self, node_items: NodeItems, j: int, level: int) -> NodeItems:
+        """Return the same items (sets of equal records) on the node with attribute `j` on `level`."""
+        old_level, codes = node_items.node[j], self.columns[j][node_items.rows]
         arrays = (self.keys[j][old_level], self.keys[j][level], self.losses[j][old_level], self.losses[j][level])
         is_by_code = len(codes) > len(arrays[0])  # fewer operations on all codes than on those of the items
         old_keys, new_keys, old_losses, new_losses = arrays if is_by_code else (values[codes] for values in arrays)
         key_change, loss_change = old_keys ^ new_keys, new_losses - old_losses
         if is_by_code:
             key_change, loss_change = key_change[codes], loss_change[codes]
-        return NodeItems(node_items.rows, node_items.keys ^ key_change, node_items.losses + loss_change)
+        return node_items._replace(
+            node=_with_level(node_items.node, j, level),
+            keys=node_items.keys ^ key_change,
+            losses=node_items.losses + loss_change,
+        )
 
-    def with_levels(self, node_items: NodeItems, old_node: Node, node: Node) -> NodeItems:
-        """Return the same items (sets of equal records) on `node`; `node_items` are on `old_node`."""
-        for j, (old_level, level) in enumerate(zip(old_node, node, strict=True)):
-            if level != old_level:
-                node_items = self.with_level(node_items, j, old_level, level)
+    def with_levels(self, node_items: NodeItems, node: Node) -> NodeItems:
+        """Return the same items (sets of equal records) on another node."""
+        for j, level in enumerate(node):
+            if level != node_items.node[j]:
+                node_items = self.with_level(node_items, j, level)
         return node_items
 
-    def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
-        """Return the gain with attribute `j` on `level` instead of `old_level`, and a bound for lower nodes.
+    def cover_gain(self, node_items: NodeItems, j: int, level: int, worth: int) -> tuple[int, int]:
+        """Return the gain with attribute `j` on `level`, and a bound for lower nodes.
 
         Each record in a group of at least `min_records` gains `worth` less its loss; others gain nothing. The second
-        result is an upper bound of the gain on the nodes below. The groups are remembered for `covered_items`, and the
-        count of evaluations grows.
+        result is an upper bound of the gain on the nodes below. The count of evaluations grows.
 
         Args:
             node_items: Some items (sets of equal records) on a node, a level for each attribute.
             j: Index of the attribute that is changed.
-            old_level: Its level in `node_items`.
             level: Its new level; may be equal.
             worth: Gain of a covered record before its loss is subtracted.
         """
-        from dbanon.kernels.cover_gain import covered_records
-
         self.check()
         self.n_looks += len(node_items.rows)
-        keys, losses = self.keys[j], self.losses[j]
+        key = self.min_records, node_items.earlier_nodes, _with_level(node_items.node, j, level)
+        if key not in self.covered_by_node:
+            self.covered_by_node[key] = self._evaluate(node_items, j, level)
+        records, total = self.covered_by_node[key]
+        return records * worth - total, records * worth
+
+    def _evaluate(self, node_items: NodeItems, j: int, level: int) -> tuple[int, int]:
+        """Return the number of records in large groups and their loss, with attribute `j` on `level`."""
+        from dbanon.kernels.cover_gain import covered_records
+
+        keys, losses, old_level = self.keys[j], self.losses[j], node_items.node[j]
         change = LevelChange(self.columns[j], keys[old_level], keys[level], losses[old_level], losses[level])
-        records, total = covered_records(node_items, change, self.counts, self.min_records, self.table, self.places)
-        return int(records) * worth - int(total), int(records) * worth
+        arrays = node_items.rows, node_items.keys, node_items.losses
+        records, total = covered_records(arrays, change, self.counts, self.min_records, self.table, self.places)
+        self.evaluated = node_items, j, level
+        return int(records), int(total)
 
-    def is_covered(self, node_items: NodeItems) -> Any:
-        """Return a mask of the items (sets of equal records) that the last call of `cover_gain` found in large groups.
+    def is_covered(self, node_items: NodeItems, j: int, level: int) -> Any:
+        """Return a mask of the items (sets of equal records) in large groups, with attribute `j` on `level`.
 
-        A group is large if it has at least `min_records` records. `node_items` must be the items of that call.
+        A group is large if it has at least `min_records` records.
         """
+        if self.evaluated is None or self.evaluated[0] is not node_items or self.evaluated[1:] != (j, level):
+            self._evaluate(node_items, j, level)
         return (self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records
 
-    def covered_items(self, node_items: NodeItems) -> NodeItems:
-        """Return those items (sets of equal records) that `is_covered` selects."""
-        return node_items.subset(self.is_covered(node_items))
+    def covered_items(self, node_items: NodeItems, j: int, level: int) -> NodeItems:
+        """Return the items (sets of equal records) in large groups, on the node with attribute `j` on `level`."""
+        return self.with_level(node_items.subset(self.is_covered(node_items, j, level)), j, level)
 
 
 def _by_code(n_values: int, present: Ints, present_values: Ints) -> Ints:
@@ -364,32 +381,30 @@ def _build_cover(lattice: CoverLattice, worth: int, worth_factor: float) -> tupl
         The turn in which each item is covered, and the key of its group (0 for the last group).
     """
     turn, key = np.zeros((2, len(lattice.counts)), np.int64)
-    uncovered, n_turns = lattice.items_on(lattice.top, np.arange(len(lattice.counts))), 0
+    uncovered = lattice.items_on(lattice.top)
     records, max_looks = int(lattice.counts.sum()), lattice.n_looks + 2 * lattice.max_looks
     while (
         records >= 2 * lattice.min_records
         and worth <= MAX_WORTH_SHARE * lattice.max_loss
         and lattice.n_looks <= max_looks
     ):
-        node, gained = _descend(lattice, lattice.top, uncovered, worth)
-        node_items = lattice.with_levels(uncovered, lattice.top, node)
-        node, node_items, gained = _climb(lattice, node, node_items, gained, worth)
-        lattice.cover_gain(node_items, 0, node[0], node[0], worth)
-        is_covered = lattice.is_covered(node_items)
+        node, gained = _descend(lattice, uncovered, worth)
+        node_items, gained = _climb(lattice, lattice.with_levels(uncovered, node), gained, worth)
+        is_covered = lattice.is_covered(node_items, 0, node_items.node[0])
         node_items = node_items.subset(is_covered)
         n_covered = int(lattice.counts[node_items.rows].sum())
         if gained <= 0 or n_covered < MIN_COVERED_SHARE * records:
             worth = int(worth * worth_factor) + 1
             continue
-        turn[node_items.rows], key[node_items.rows] = n_turns, node_items.keys
-        uncovered = uncovered.subset(~is_covered)
+        turn[node_items.rows], key[node_items.rows] = len(uncovered.earlier_nodes), node_items.keys
+        earlier_nodes = (*uncovered.earlier_nodes, node_items.node)
+        uncovered = uncovered.subset(~is_covered)._replace(earlier_nodes=earlier_nodes)
         records -= n_covered
-        n_turns += 1
-    turn[uncovered.rows] = n_turns
+    turn[uncovered.rows] = len(uncovered.earlier_nodes)
     return turn, key
 
 
-def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: int) -> tuple[Node, int]:
+def _descend(lattice: CoverLattice, node_items: NodeItems, worth: int) -> tuple[Node, int]:
     """Go down from a node, each time by the step with the greatest gain, and return the best node seen and its gain.
 
     A node is a level for each attribute; a step lowers one by one level. Items that are covered on no lower node are
@@ -397,32 +412,26 @@ def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: in
 
     Args:
         lattice: The lattice.
-        node: The node to begin with.
-        node_items: The items (sets of equal records) that may be covered, on this node.
+        node_items: The items (sets of equal records) that may be covered, on the node to begin with.
         worth: Gain of a covered record before its loss is subtracted.
     """
-    best, gained = node, 0
+    best, gained = node_items.node, 0
     while True:
         steps = [
-            (*lattice.cover_gain(node_items, j, node[j], node[j] - 1, worth), -j)
-            for j in range(len(node))
-            if node[j] > 0
+            (*lattice.cover_gain(node_items, j, level - 1, worth), -j)
+            for j, level in enumerate(node_items.node)
+            if level > 0
         ]
         step_gain, max_gain, step = max(steps, default=(0, 0, 0))
         if max_gain <= gained:
             return best, gained
-        j, level = -step, node[-step]
-        lattice.cover_gain(node_items, j, level, level - 1, worth)
-        node_items = lattice.with_level(lattice.covered_items(node_items), j, level, level - 1)
-        node = _with_level(node, j, level - 1)
+        node_items = lattice.covered_items(node_items, -step, node_items.node[-step] - 1)
         if step_gain > gained:
-            best, gained = node, step_gain
+            best, gained = node_items.node, step_gain
 
 
-def _climb(
-    lattice: CoverLattice, node: Node, node_items: NodeItems, gained: int, worth: int
-) -> tuple[Node, NodeItems, int]:
-    """Improve a node by hill climbing, and return the final node, the items on it, and its gain.
+def _climb(lattice: CoverLattice, node_items: NodeItems, gained: int, worth: int) -> tuple[NodeItems, int]:
+    """Improve a node by hill climbing, and return the items on the final node, and its gain.
 
     A node is a level for each attribute. Each round takes the step that gains most: it raises one attribute by a level,
     or raises one and lowers another. The search ends if no step gains more, or once the number of
@@ -431,34 +440,32 @@ def _climb(
 
     Args:
         lattice: The lattice.
-        node: The node to begin with.
-        node_items: The items (sets of equal records) that are not covered yet, on this node.
+        node_items: The items (sets of equal records) that are not covered yet, on the node to begin with.
         gained: Its gain; nothing is tried if it is 0.
         worth: Gain of a covered record before its loss is subtracted.
     """
     max_looks = lattice.n_looks + lattice.max_looks // 4
     while gained > 0 and lattice.n_looks <= max_looks:
+        node = node_items.node
         best, best_node = gained, node
-        for i in range(len(node)):
-            if node[i] == lattice.top[i]:
+        for i, level in enumerate(node):
+            if level == lattice.top[i]:
                 continue
-            above = _with_level(node, i, node[i] + 1)
-            step_gain, max_gain = lattice.cover_gain(node_items, i, node[i], above[i], worth)
+            step_gain, max_gain = lattice.cover_gain(node_items, i, level + 1, worth)
             if step_gain > best:
-                best, best_node = step_gain, above
+                best, best_node = step_gain, _with_level(node, i, level + 1)
             if max_gain <= best:
                 continue
-            raised_items = lattice.with_level(lattice.covered_items(node_items), i, node[i], above[i])
+            raised_items = lattice.covered_items(node_items, i, level + 1)
             for j in range(len(node)):
-                if j != i and above[j] > 0:
-                    step_gain, _ = lattice.cover_gain(raised_items, j, above[j], above[j] - 1, worth)
+                if j != i and node[j] > 0:
+                    step_gain, _ = lattice.cover_gain(raised_items, j, node[j] - 1, worth)
                     if step_gain > best:
-                        best, best_node = step_gain, _with_level(above, j, above[j] - 1)
+                        best, best_node = step_gain, _with_level(raised_items.node, j, node[j] - 1)
         if best == gained:
             break
-        node_items = lattice.with_levels(node_items, node, best_node)
-        node, gained = best_node, best
-    return node, node_items, gained
+        node_items, gained = lattice.with_levels(node_items, best_node), best
+    return node_items, gained
 
 
 def _with_level(node: Node, j: int, level: int) -> Node:
