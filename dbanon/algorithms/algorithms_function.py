@@ -20,7 +20,7 @@ def statement(call: Call) -> Sql:
     )  # fmt: skip
     rows = [
         [a.name, a.title, a.family, a.source, a.evidence_text, a.deterministic, a.complexity,
-         list(a.meets), [p.name for p in a.own], [p.name for p in a.parameters]]
+         list(a.meets), [p.name for p in a.own_parameters], [p.name for p in a.parameters]]
         for a in algorithms()
     ]  # fmt: skip
     types: dict[str, Any] = dict.fromkeys(columns, "VARCHAR")

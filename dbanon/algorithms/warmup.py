@@ -90,10 +90,12 @@ def _option_sets(algorithm: Algorithm, all_choices: bool) -> Iterator[Mapping[st
 
     With `all_choices`, also yield those with each other choice of one option.
     """
-    default = {p.name: p.default for p in algorithm.own}
+    default = {p.name: p.default for p in algorithm.own_parameters}
     yield default
     if all_choices:
-        choices = ((p, choice) for p in algorithm.own if isinstance(p.kind, Choice) for choice in p.kind.words)
+        choices = (
+            (p, choice) for p in algorithm.own_parameters if isinstance(p.kind, Choice) for choice in p.kind.words
+        )
         yield from ({**default, p.name: choice} for p, choice in choices if choice != p.default)
 
 

@@ -30,9 +30,9 @@ FIXED_NAMES = frozenset(
     decidable_people delay density departures depth description detail different different_after different_before
     differs discernibility dispersions distance distinct_rows distortion distortions diverse domains drawn_values
     dropped e earlier earlier_steps earlier_trail earlier_trails edge edges end_day end_text end_value ends error errors
-    escaped exact examined exposed_people f facts failure features fewer figures filled finer first first_record
-    first_records first_seen first_value first_values fits fitting followed_records fork frequency frontier g gain gains
-    gate generalized_spans gid greatest_class group_classes group_clusters group_parts guess guesses h has_high has_low
+    escaped exact examined exposed_people f facts failure features figures filled finer first first_record first_records
+    first_seen first_value first_values fits fitting followed_records fork frequency frontier g gain gains gate
+    generalized_spans gid greatest_class group_classes group_clusters group_parts guess guesses h has_high has_low
     has_null has_rows hash hash_of hashes height held hidden_share hierarchies hierarchy hierarchy_changed high high_end
     high_key high_place high_text high_value highest hits holders holding id identities identity information_loss
     instants invented is_common is_covered is_filled is_first is_guessed is_high is_in_source is_infeasible is_known
@@ -49,38 +49,39 @@ FIXED_NAMES = frozenset(
     moment moments most n n_added n_after n_ambiguous n_assigned n_before n_changed n_contradictions n_covered_values
     n_decidable n_guessed n_judged n_known n_learned n_learned_raw n_leaves n_mine n_narrowed n_new n_old n_people
     n_persons n_possible_values n_quasi_identifiers n_remaining n_removed n_resolved n_spellings n_theirs n_tried
-    n_undecidable n_unique name named names new new_class new_groups new_records new_values newcomers node node_heights
-    nodes noisy_records not_null_records note nulls number number_loss number_positions number_steps numbered
-    numbered_people numbers o occupied old_person_key old_row_hash ord ordered ordering_values originals other
-    other_classes other_records other_rows other_values own own_class own_classes own_loss own_losses own_values p p95
-    pair parameter parameters parent part part_classes part_records parts passed path paths pending people person
-    person_changes person_identity person_key person_links persons piece_id piece_sizes pieces place place_of place_step
-    places plain_key plain_keys plain_text policy_changed population_cells population_tuples position positions
-    possible_values precision predicate_columns predicates presence problem problems pseudonym pseudonyms published
-    published_answers published_at published_cells published_classes published_columns published_combinations
-    published_ends published_features published_labels published_names published_rows published_texts published_tuples
-    published_values q quasi quasi_cells quasi_values queries query query_columns r raised raised_share range_nodes rank
-    rank_intervals rare_cells rare_linked rare_together ratio raw_accuracy raw_baseline raw_categories raw_exact
-    raw_features raw_fitting raw_guess raw_matches raw_median_candidates raw_min_candidates raw_presences reach reached
-    read reader readings reason record_changes record_classes record_hashes record_identity record_signatures records
-    records_assigned records_before records_due records_in records_in_worst refusals region register_candidates
-    register_ends register_links register_matches register_people register_sizes registered regrouped_classes
-    release_cells released released_rows released_sizes released_values remaining_classes removed removed_records
-    replayed_records request reread resolved_accuracy reused rid risk risk_average risk_highest risk_values rivals root
-    rounded row_hash row_values rowid rows ruled_out run s said same sample_size sampled_cells sampled_classes
-    schema_name scores seal seat second seen seen_high seen_low sensitive sensitive_values set_id set_size set_values
-    sets share shared shift shown shown_text side sides sign signature signature_counts signatures single_candidates
-    single_in single_rows single_values size size_differences sized_classes sizes small small_rows smallest source
-    source_answers source_cells source_copy source_features source_people source_ranges source_records source_row
-    source_tuples span span_columns span_ranges span_values spans square_error squares squares_of_classes
-    squares_of_clusters sse_share start start_fraction stated stated_check statement status step steps stored strange
-    suppressed surplus_rows t table_share targets texts their_key their_value tie ties tight top total total_records
-    totals trail trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id tuple_ids tuple_presences
-    tuple_sizes tuples u uid unbounded_high unbounded_low unchanged_hash uncovered unique_by_unchanged_columns unknown
-    unplaced unsure untrue usable_records v value value_ancestors value_before value_cells value_codes value_counts
-    value_differences value_hash value_pairs value_places value_signatures value_text values values_trail variance
-    variation varied_columns version version_members version_rows version_values vid w waiting waits weight whole
-    whole_class wide width withheld_records worst worst_classes wrong x y
+    n_undecidable n_unique n_with_fewer_classes name named names new new_class new_groups new_records new_values
+    newcomers node node_heights nodes noisy_records not_null_records note nulls number number_loss number_positions
+    number_steps numbered numbered_people numbers o occupied old_person_key old_row_hash ord ordered ordering_values
+    originals other other_classes other_records other_rows other_values own own_class own_classes own_loss own_losses
+    own_values p p95 pair parameter parameters parent part part_classes part_records parts passed path paths pending
+    people person person_changes person_identity person_key person_links persons piece_id piece_sizes pieces place
+    place_of place_step places plain_key plain_keys plain_text policy_changed population_cells population_tuples
+    position positions possible_values precision predicate_columns predicates presence problem problems pseudonym
+    pseudonyms published published_answers published_at published_cells published_classes published_columns
+    published_combinations published_ends published_features published_labels published_names published_rows
+    published_texts published_tuples published_values q quasi quasi_cells quasi_values queries query query_columns r
+    raised raised_share range_nodes rank rank_intervals rare_cells rare_linked rare_together ratio raw_accuracy
+    raw_baseline raw_categories raw_exact raw_features raw_fitting raw_guess raw_matches raw_median_candidates
+    raw_min_candidates raw_presences reach reached read reader readings reason record_changes record_classes
+    record_hashes record_identity record_signatures records records_assigned records_before records_due records_in
+    records_in_worst refusals region register_candidates register_ends register_links register_matches register_people
+    register_sizes registered regrouped_classes release_cells released released_rows released_sizes released_values
+    remaining_classes removed removed_records replayed_records request reread resolved_accuracy reused rid risk
+    risk_average risk_highest risk_values rivals root rounded row_hash row_values rowid rows ruled_out run s said same
+    sample_size sampled_cells sampled_classes schema_name scores seal seat second seen seen_high seen_low sensitive
+    sensitive_values set_id set_size set_values sets share shared shift shown shown_text side sides sign signature
+    signature_counts signatures single_candidates single_in single_rows single_values size size_differences
+    sized_classes sizes small small_rows smallest source source_answers source_cells source_copy source_features
+    source_people source_ranges source_records source_row source_tuples span span_columns span_ranges span_values spans
+    square_error squares squares_of_classes squares_of_clusters sse_share start start_fraction stated stated_check
+    statement status step steps stored strange suppressed surplus_rows t table_share targets texts their_key their_value
+    tie ties tight top total total_records totals trail trail_values trails tree trees tuple tuple_class_sets
+    tuple_features tuple_id tuple_ids tuple_presences tuple_sizes tuples u uid unbounded_high unbounded_low
+    unchanged_hash uncovered unique_by_unchanged_columns unknown unplaced unsure untrue usable_records v value
+    value_ancestors value_before value_cells value_codes value_counts value_differences value_hash value_pairs
+    value_places value_signatures value_text values values_trail variance variation varied_columns version
+    version_members version_rows version_values vid w waiting waits weight whole whole_class wide width withheld_records
+    worst worst_classes wrong x y
     """,
     )
 )

@@ -45,7 +45,7 @@ def n_clusters_missing_model(algorithm: algorithms.Algorithm, model: str, seed: 
     asked_constraint = constraint(actual_case)
     if not asked_constraint.is_met_by_records(built, np.arange(built.rows)):
         return None
-    options = {p.name: p.default for p in algorithm.own}
+    options = {p.name: p.default for p in algorithm.own_parameters}
     groups = cluster_members(by_row.labels(algorithm.run(built, asked_constraint, options, lambda: None)))
     return sum(not asked_constraint.is_met_by_records(built, rows) for rows in groups)
 
@@ -95,7 +95,7 @@ ALIKE = {"rka": "kmember", "kl_member": "kmember", "mr_mondrian": "mondrian", "l
 def partition(name: str, records: list[list[Value]], attributes: Sequence[Attribute], k: int = 2) -> Groups:
     """Return the clusters of an algorithm with its defaults in the deterministic mode, as canonical row numbers."""
     algorithm = algorithms.find(name)
-    options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
+    options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own_parameters}
     encoded_table = encode_records(Table(records, attributes, k))
     assert encoded_table.records == [tuple(r) for r in records] or encoded_table.records == records, (
         "rows are in canonical order"
@@ -181,7 +181,7 @@ def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
     best = max(precision(groups) for groups in partitions(range(n), k))
     for name in TESTED:
         algorithm = algorithms.find(name)
-        options = {p.name: p.default for p in algorithm.own}
+        options = {p.name: p.default for p in algorithm.own_parameters}
         for extra_parameters in (
             {},
             {"strict": False},
@@ -219,7 +219,7 @@ def test_best_finds_optimal_partition_of_seven_records(seed: int) -> None:
     ]
     encoded_table = encode_records(Table(records, attributes, 2))
     algorithm = algorithms.find("best")
-    options = {p.name: p.default for p in algorithm.own}
+    options = {p.name: p.default for p in algorithm.own_parameters}
     result = groups_of(by_row.run_labels(algorithm, encoded_table.space, Constraint(2), options).tolist())
     best = max(
         reference.eloss_precision(encoded_table.records, attributes, groups) for groups in partitions(range(7), 2)
@@ -232,7 +232,7 @@ def test_fewer_records_or_persons_than_k_refused() -> None:
     records = encode_records(Table([(20,), (30,), (41,)], [Number()])).space
     visits = encode_records(Table([(20,), (30,), (41,), (45,), (47,)], [Number()], persons=[0, 1, 1, 1, None])).space
     for algorithm in algorithms.algorithms():
-        options = {p.name: p.default for p in algorithm.own}
+        options = {p.name: p.default for p in algorithm.own_parameters}
         for space, count in ((records, "3 records"), (visits, "2 persons")):
             message = f"^{algorithm.name}: {count} cannot form a class of k = 5"
             with pytest.raises(errors.FewerThanKError, match=message):

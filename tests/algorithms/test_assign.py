@@ -34,7 +34,7 @@ def center_option(center: str | None) -> dict[str, object]:
 
 
 def options(name: str, **given: object) -> dict[str, object]:
-    return {p.name: p.default for p in find(name).own} | given
+    return {p.name: p.default for p in find(name).own_parameters} | given
 
 
 def random_case(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int], list[int]]:

@@ -71,7 +71,7 @@ def classes(selected_case: ModelCase, name: str, moves: int | None = None, **mor
     """Return the records of the classes that an algorithm returns after `moves` moves of the search."""
     built, order = model_tables.encode_case(selected_case)
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own} | more
+    options = {p.name: p.default for p in algorithm.own_parameters} | more
     refinement = algorithms.Refinement(budget=None if moves is None else SearchBudget(moves))
     labels = by_row.run_labels(algorithm, built, constraint(selected_case), options, refinement=refinement).tolist()
     return published_groups(selected_case, order, labels)

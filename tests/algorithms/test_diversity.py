@@ -32,7 +32,9 @@ Values = list[list[int]]
 
 def clusters(name: str, table: EncodedTable, k: int, **options: object) -> list[list[int]]:
     selected_algorithm = algorithms.find(name)
-    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | {"mode": "deterministic"} | options
+    defaults_by_name = (
+        {p.name: p.default for p in selected_algorithm.own_parameters} | {"mode": "deterministic"} | options
+    )
     labels = by_row.labels(selected_algorithm.run(table, Constraint(k), defaults_by_name, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 

@@ -31,7 +31,11 @@ def own_integers() -> Iterator[tuple[str, str]]:
     for algorithm in (*registry.algorithms(), *stream_registry.streams()):
         is_stream = not isinstance(algorithm, algorithms.Algorithm)
         for parameter in algorithm.parameters:
-            key = (is_stream, parameter.name) if parameter not in algorithm.own else (algorithm.name, parameter.name)
+            key = (
+                (is_stream, parameter.name)
+                if parameter not in algorithm.own_parameters
+                else (algorithm.name, parameter.name)
+            )
             kind = parameter.kind.value_type if isinstance(parameter.kind, PerColumn) else parameter.kind
             if isinstance(kind, (Integer, MoveCount)) and parameter.name not in SEARCHES and key not in known_values:
                 known_values.add(key)

@@ -78,7 +78,7 @@ def test_best_of_mostly_equal_records_loses_no_more_than_kacpc(persons: bool) ->
     losses = {}
     for name in ("best", "kacpc"):
         algorithm = algorithms.find(name)
-        options = {p.name: p.default for p in algorithm.own}
+        options = {p.name: p.default for p in algorithm.own_parameters}
         runs = algorithms.run_algorithm(algorithm, built, Constraint(K), options)
         losses[name] = PackedClasses.from_labels(problem, runs).total_loss(problem)
         assert np.bincount(runs.labels()).min() >= K

@@ -27,7 +27,7 @@ FIRST = {"seed": 0, "mode": "deterministic"}
 
 def clusters_of(name: str, table: encoded_table.EncodedTable, k: int, **options: object) -> list[set[int]]:
     selected_algorithm = algorithms.find(name)
-    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | options
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own_parameters} | options
     labels = by_row.run_labels(selected_algorithm, table, Constraint(k), defaults_by_name)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
@@ -114,7 +114,7 @@ def records(table: EncodedTable) -> EncodedTable:
 def unrepaired_clusters(name: str, table: EncodedTable, constraint: Constraint, **options: object) -> list[set[int]]:
     """Return the clusters of the algorithm itself, without the repair."""
     selected_algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in selected_algorithm.own} | options
+    options = {p.name: p.default for p in selected_algorithm.own_parameters} | options
     labels = by_row.labels(selected_algorithm.run(table, constraint, options, lambda: None))
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 

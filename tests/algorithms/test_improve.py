@@ -93,7 +93,7 @@ def run(
     built, order = model_tables.encode_case(selected_case)
     algorithm = algorithms.find(name)
     names = tuple(f"q{j}" for j in range(len(selected_case.attributes)))
-    options = {p.name: p.default for p in algorithm.own}
+    options = {p.name: p.default for p in algorithm.own_parameters}
     if "seed" in options:
         options["seed"] = more.pop("seed", 0)
     refinement = algorithms.Refinement(budget=budget, **more)

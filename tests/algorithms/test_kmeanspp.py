@@ -32,7 +32,7 @@ ROUNDS = 7
 def labels(table: EncodedTable, k: int, max_suppressed: int = 0, **options: object) -> list[int]:
     selected_algorithm = algorithms.find("kmeanspp_cloud")
     defaults_by_name = (
-        {p.name: p.default for p in selected_algorithm.own}
+        {p.name: p.default for p in selected_algorithm.own_parameters}
         | {"rounds": ROUNDS, MAX_SUPPRESSED: max_suppressed}
         | options
     )

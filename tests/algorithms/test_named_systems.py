@@ -28,7 +28,9 @@ NAMES = ("bottom_up_generalization", "fmdav", "k_optimize", "k_similar", "kl_mem
 
 def labels(name: str, space: EncodedTable, constraint: Constraint, **given: object) -> Ints:
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own} | {"mode": "deterministic", MAX_SUPPRESSED: 0} | given
+    options = (
+        {p.name: p.default for p in algorithm.own_parameters} | {"mode": "deterministic", MAX_SUPPRESSED: 0} | given
+    )
     return by_row.labels(algorithm.run(space, constraint, options, lambda: None))
 
 

@@ -38,7 +38,7 @@ def letters(text: str, sensitive: str | None = None, max_level: int | None = Non
 def run(name: str, table: EncodedTable, share: float, constraint: Constraint | None = None, **own: object) -> list[int]:
     """Return the cluster of every record, -1 for suppressed ones."""
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own} | own
+    options = {p.name: p.default for p in algorithm.own_parameters} | own
     refinement = algorithms.Refinement(max_suppressed_share=share)
     labels = by_row.run_labels(
         algorithm, table, constraint or Constraint(2), options, algorithms.MessageNames(("v",)), refinement

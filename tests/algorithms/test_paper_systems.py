@@ -120,7 +120,7 @@ def points(rows: int = 90) -> EncodedTable:
 
 
 def labels(name: str, space: EncodedTable, constraint: Constraint | None = None, **given: object) -> Ints:
-    defaults = {p.name: p.default for p in algorithms.find(name).own} | {"mode": "deterministic"} | given
+    defaults = {p.name: p.default for p in algorithms.find(name).own_parameters} | {"mode": "deterministic"} | given
     return by_row.labels(algorithms.find(name).run(space, constraint or Constraint(K), defaults, lambda: None))
 
 

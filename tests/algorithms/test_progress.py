@@ -62,7 +62,7 @@ def test_progress_is_monotonic_and_release_unchanged(call: str) -> None:
 
 # --- estimated time ---------------------------------------------------------------------------------------------------
 
-LARGE = [a.name for a in algorithms.algorithms() if "allow_slow" in {p.name for p in a.own}]
+LARGE = [a.name for a in algorithms.algorithms() if "allow_slow" in {p.name for p in a.own_parameters}]
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
     "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
@@ -83,7 +83,7 @@ def points(rows: int) -> EncodedTable:
 
 
 def options(name: str, **given: object) -> dict[str, object]:
-    defaults_by_name = {p.name: p.default for p in algorithms.find(name).own} | {"heights": "top"} | given
+    defaults_by_name = {p.name: p.default for p in algorithms.find(name).own_parameters} | {"heights": "top"} | given
     return defaults_by_name | ({"influence": "weights"} if name == "simdiv" else {})
 
 

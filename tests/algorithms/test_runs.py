@@ -98,7 +98,9 @@ def test_k_anonymity_allocates_no_array_per_record(
     monkeypatch.setattr(EncodedTable, "with_reference_rows", lambda *_: pytest.fail("an array a record"))
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
+    options = {p.name: p.default for p in algorithm.own_parameters} | (
+        {"base": "incognito"} if name.startswith("l") else {}
+    )
     runs = algorithms.run_algorithm(
         algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**refinement_options)
     )
@@ -136,7 +138,7 @@ def test_memory_grows_with_tuples_not_records(name: str) -> None:
         codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
         kinds = tuple(encoded_table.NumericAttribute(np.arange(n).astype(float), True) for n in (200, 100))
         algorithm = algorithms.find({name!r})
-        options = {{p.name: p.default for p in algorithm.own}}
+        options = {{p.name: p.default for p in algorithm.own_parameters}}
         for records in (2, 2500):
             counts = np.full(len(codes), records, np.int64)
             made = encoded_table.EncodedTable(kinds, codes, counts, None, int(counts.sum()))

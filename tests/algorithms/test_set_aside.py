@@ -29,7 +29,7 @@ def test_frequent_tuple_is_set_aside_and_meets_model(models: dict[str, int], mon
     records = set_aside.set_records_aside(space, constraint)
     assert records is not None and records.counts.tolist() == [200 - 8 * 3, 0, 0, 0, 0, 0, 0]
     assert records.rest.counts.tolist() == [8 * 3, 1, 1, 1, 1, 1, 1]
-    options = {p.name: p.default for p in algorithms.find("best").own} | {"heights": "top"}
+    options = {p.name: p.default for p in algorithms.find("best").own_parameters} | {"heights": "top"}
     labels = by_row.run_labels(algorithms.find("best"), space, constraint, options)
     classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     assert len(constraint.failing_clusters(space, classes)) == 0

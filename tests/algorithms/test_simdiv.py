@@ -27,7 +27,7 @@ from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.udf import cluster
 
-DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own}
+DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own_parameters}
 USUAL = simdiv.resolve_options(DEFAULTS)
 PAPER = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper"})
 

@@ -244,7 +244,7 @@ def test_suppression_meets_share_and_models_and_lowers_loss(
 ) -> None:
     code_table, constraint, share = case
     selected_algorithm = algorithms.find(algorithm)
-    options = {p.name: p.default for p in selected_algorithm.own}
+    options = {p.name: p.default for p in selected_algorithm.own_parameters}
     still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # suppressed records are chosen before a search
     leave = replace(still, max_suppressed_share=share)
     try:

@@ -24,7 +24,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 def labels(table: EncodedTable, k: int, **options: object) -> list[int]:
     selected_algorithm = algorithms.find("wfcmeans")
-    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | options
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own_parameters} | options
     values: list[int] = by_row.labels(
         selected_algorithm.run(table, Constraint(k), defaults_by_name, lambda: None)
     ).tolist()

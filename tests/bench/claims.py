@@ -117,7 +117,7 @@ def measure(con: Any, call: str, table: str, k: int, seed: int, measures: Sequen
         return {"loss": linkage_loss(numbers, LINKAGES[call], k)}
     name, _, options = call.rstrip(")").partition("(")
     stream_parameters = {s.name: s.parameters for s in streams.streams()}
-    parameters = stream_parameters.get(name) or next(a.own for a in algorithms() if a.name == name)
+    parameters = stream_parameters.get(name) or next(a.own_parameters for a in algorithms() if a.name == name)
     given = [f"k := {k}", *([options] if options else [])]
     given += [f"seed := {seed}"] * any(p.name == "seed" for p in parameters)
     if name in stream_parameters:

@@ -121,7 +121,7 @@ def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[
 
 def _row(algorithm: Algorithm, figures: Figures) -> tuple[str, ...]:
     """Return the row of one algorithm: facts of the registry around the figures."""
-    own_names = {p.name for p in algorithm.own}
+    own_names = {p.name for p in algorithm.own_parameters}
     seconds = "" if figures.seconds is None else f"{figures.seconds:.2g}"
     return (
         f"`{algorithm.name}`",

@@ -38,7 +38,7 @@ STAFF = [
 
 def run(name: str, table: encoded_table.EncodedTable, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own}
+    options = {p.name: p.default for p in algorithm.own_parameters}
     return by_row.run_labels(algorithm, table, Constraint(k), options, algorithms.MessageNames(names)).tolist()
 
 

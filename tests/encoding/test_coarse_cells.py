@@ -24,7 +24,7 @@ NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 def run(name: str, table: encoded_table.EncodedTable, limits: Constraint, cell: int | None) -> Any:
     algorithm = algorithms.find(name)
-    options = {p.name: p.default for p in algorithm.own}
+    options = {p.name: p.default for p in algorithm.own_parameters}
     return by_row.run_labels(algorithm, table, limits, options, max_cell_tuples=cell)
 
 

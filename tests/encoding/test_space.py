@@ -110,7 +110,7 @@ def test_classes_independent_of_physical_row_order(table: Table, rng: Any, name:
         )
         code_table = encode_records(moved_table)
         algorithm = algorithms.find(name)
-        options = {p.name: p.default for p in algorithm.own}
+        options = {p.name: p.default for p in algorithm.own_parameters}
         labels = by_row.run_labels(algorithm, code_table.space, Constraint(table.k), options).tolist()
         groups: dict[int, set[int]] = {}
         for row, label in zip(code_table.order, labels, strict=True):

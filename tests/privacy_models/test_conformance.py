@@ -214,7 +214,7 @@ def test_every_algorithm_meets_model(algorithm: str, model: PrivacyModel, form: 
         encoded_table = replace(encoded_table, asked=encoded_table.asked | {"k": min(encoded_table.asked["k"], 2)})
         space, order = encode_case(encoded_table)
         selected_algorithm = algorithms.find(algorithm)
-        options = {p.name: p.default for p in selected_algorithm.own}
+        options = {p.name: p.default for p in selected_algorithm.own_parameters}
         try:
             labels = by_row.run_labels(
                 selected_algorithm,

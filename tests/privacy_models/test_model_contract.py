@@ -55,7 +55,7 @@ def released_clusters(selected_case: ModelCase, algorithm: str) -> list[list[int
     built, order = encode_case(selected_case)
     selected_algorithm = algorithms.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(selected_case.attributes)))
-    options = {p.name: p.default for p in selected_algorithm.own}
+    options = {p.name: p.default for p in selected_algorithm.own_parameters}
     labels = by_row.run_labels(
         selected_algorithm,
         built,

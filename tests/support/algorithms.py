@@ -15,4 +15,4 @@ def complete_parameters(name: str) -> dict[str, object]:
     """Return parameters with which an algorithm suppresses and reserves no record."""
     selected_algorithm = algorithms.find(name)
     out: dict[str, object] = {"suppress": 0} if selected_algorithm.ability(Suppression) else {}
-    return out | {p.name: 0 for p in selected_algorithm.own if p.name == "outliers"}
+    return out | {p.name: 0 for p in selected_algorithm.own_parameters if p.name == "outliers"}

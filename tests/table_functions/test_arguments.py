@@ -355,7 +355,7 @@ def invalid_values(kind: Any) -> list[object]:
 
 
 EVERY = {p.name: p for p in COMMON}
-EVERY |= {f"{a.name}.{p.name}": p for a in algorithms.algorithms() for p in a.own}
+EVERY |= {f"{a.name}.{p.name}": p for a in algorithms.algorithms() for p in a.own_parameters}
 EVERY |= {f"{f.name}.{p.name}": p for f in table_functions().values() if not f.algorithm for p in f.parameters}
 PARAMETERS = pytest.mark.parametrize("parameter", EVERY.values(), ids=EVERY)
 

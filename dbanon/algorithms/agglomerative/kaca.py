@@ -149,7 +149,7 @@ register(
     source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
     evidence="abstract",
     complexity="O(distinct tuples^2) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "beta_edge",
             Float(0, 100),

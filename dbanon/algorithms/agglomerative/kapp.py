@@ -384,7 +384,7 @@ register(
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="abstract",
-    own=(
+    own_parameters=(
         Parameter(
             "sensitive_clusters",
             Integer(1, 1000),

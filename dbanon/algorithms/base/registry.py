@@ -276,7 +276,7 @@ class RegisteredAlgorithm:
         source: The paper or standard.
         evidence: A key of EVIDENCE: how the steps are known (see `evidence_text`).
         complexity: Time and memory, from the docstring of `run` for an algorithm on tables.
-        own: Parameters that only this algorithm has.
+        own_parameters: Parameters that only this algorithm has.
         defaults: Its own defaults of common parameters.
     """
 
@@ -285,7 +285,7 @@ class RegisteredAlgorithm:
     source: str
     evidence: str
     complexity: str
-    own: tuple[Parameter, ...] = ()
+    own_parameters: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -338,7 +338,7 @@ class Algorithm(RegisteredAlgorithm):
                 "Reported in metrics and classes."
             )
             common = tuple(replace(p, doc=doc) if p.name == "suppress" else p for p in common)
-        return (*common, *self.own)
+        return (*common, *self.own_parameters)
 
     def ability(self, kind: type[A]) -> A | None:
         """Return the algorithm's declared ability of the class `kind`, such as `Suppression`; None if it has none."""
@@ -371,7 +371,7 @@ def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] 
         "name": run.__name__,
         "family": run.__module__.split(".")[-2],
         "complexity": (_COMPLEXITY.findall(" ".join((run.__doc__ or "").split())) or [""])[-1],
-        "deterministic": SEED not in fields.get("own", ()),
+        "deterministic": SEED not in fields.get("own_parameters", ()),
     }
     algorithm = Algorithm(run=run, **(derived | fields))
     if algorithm.name in _REGISTRY:

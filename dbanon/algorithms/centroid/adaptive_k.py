@@ -84,5 +84,5 @@ register(
     ),
     source="Arava, as the review of clustering methods describes it",
     evidence="description",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
 )

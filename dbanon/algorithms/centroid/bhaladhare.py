@@ -41,6 +41,6 @@ register(
     ),
     source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
     evidence="description",
-    own=(A_PARAMETER, B_PARAMETER, SEED, MODE, LARGE),
+    own_parameters=(A_PARAMETER, B_PARAMETER, SEED, MODE, LARGE),
     reads=("sensitive",),
 )

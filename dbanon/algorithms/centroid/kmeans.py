@@ -155,5 +155,5 @@ for _number, (_method, _title, _summary) in enumerate(_METHODS, 1):
         summary=_summary,
         source=f"three-variants paper, Algorithm No. {_number}",
         evidence="paper",
-        own=(SEED, EVEN_MODE, ROUNDS, LARGE),
+        own_parameters=(SEED, EVEN_MODE, ROUNDS, LARGE),
     )

@@ -186,7 +186,7 @@ register(
     ),
     source="k-means++ for health records in a cloud, as the review of clustering methods describes it",
     evidence="description",
-    own=(
+    own_parameters=(
         Parameter(
             "deviations",
             Float(1, 1000),

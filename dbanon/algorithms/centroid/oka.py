@@ -83,5 +83,5 @@ register(
     ),
     source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
     evidence="code",
-    own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
+    own_parameters=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

@@ -81,7 +81,7 @@ register(
     ),
     source="Ashoka and Poornima, as the review of clustering methods describes them",
     evidence="description",
-    own=(
+    own_parameters=(
         replace(
             A_PARAMETER,
             doc="Number of quasi-identifiers, and of sensitive columns, by which records are sorted; "

@@ -32,5 +32,5 @@ register(
     ),
     source="systematic clustering, as the review of clustering methods describes it",
     evidence="abstract",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
 )

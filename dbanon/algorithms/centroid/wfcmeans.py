@@ -208,7 +208,7 @@ register(
     source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
     "methods",
     evidence="abstract",
-    own=(
+    own_parameters=(
         SEED,
         EVEN_MODE,
         Parameter(

@@ -121,7 +121,7 @@ register(
     ),
     source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
     evidence="abstract",
-    own=(
+    own_parameters=(
         Parameter("n_groups", Integer(1, 1000), "Number of groups of sensitive values in each column: G.", 2),
         Parameter(
             "records_per_group",

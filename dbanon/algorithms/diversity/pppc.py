@@ -120,6 +120,6 @@ register(
     ),
     source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
     evidence="description",
-    own=(PARTS, ROUNDS, SEED, EVEN_MODE, LARGE),
+    own_parameters=(PARTS, ROUNDS, SEED, EVEN_MODE, LARGE),
     reads=("sensitive",),
 )

@@ -210,7 +210,7 @@ register(
     ),
     source="S-CPM, as the review of clustering methods describes it",
     evidence="description",
-    own=(
+    own_parameters=(
         PARTS,
         Parameter(
             "penalty",

@@ -241,7 +241,7 @@ register(
     source="Majeed et al. 2024, Algorithms 1-4",
     evidence="paper",
     complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
-    own=(
+    own_parameters=(
         Parameter("alpha_pr", Float(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
         Parameter("beta_ut", Float(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
         Parameter("t_cs", Float(0, 1), "Least cosine of similar records.", 0.9),

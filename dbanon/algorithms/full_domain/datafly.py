@@ -58,7 +58,7 @@ register(
     source="Datafly, as the review of clustering methods names it",
     evidence="textbook",
     complexity="O(n) time per level, O(n) memory",
-    own=(
+    own_parameters=(
         replace(
             MAX_SUPPRESSED_PARAMETER,
             doc="Greatest number of records that may be suppressed; default k, or no number but the share if you set "

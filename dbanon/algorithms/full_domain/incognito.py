@@ -48,7 +48,7 @@ register(
     source="LeFevre et al. 2005",
     evidence="textbook",
     complexity="exponential in the columns, O(n) time per node, O(n) memory",
-    own=(MAX_SUPPRESSED_PARAMETER, RECODING),
+    own_parameters=(MAX_SUPPRESSED_PARAMETER, RECODING),
     defaults={"suppress": 1.0},
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),

@@ -76,7 +76,7 @@ register(
     source="Samarati's binary search, as Wang et al. 2022 name it",
     evidence="textbook",
     complexity="exponential in the columns, O(n) time per node, O(n) memory",
-    own=(MAX_SUPPRESSED_PARAMETER, RECODING),
+    own_parameters=(MAX_SUPPRESSED_PARAMETER, RECODING),
     defaults={"suppress": 1.0},
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),

@@ -81,7 +81,7 @@ register(
     source="Zheng et al. 2019, its abstract",
     evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
     defaults={"l": 2},
     meets=("k", "l", "p"),
 )

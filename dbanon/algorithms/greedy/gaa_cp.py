@@ -27,7 +27,7 @@ register(
     source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
     evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         SEED,
         MODE,
         Parameter(

@@ -135,7 +135,7 @@ register(
     ),
     source="(K,L)-member, as the review of clustering methods names it",
     evidence="description",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
     defaults={"l": 2},
     meets=("k", "l", "p"),
 )

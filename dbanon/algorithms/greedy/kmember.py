@@ -35,7 +35,7 @@ register(
     source="Byun et al. 2007; baseline of the three-variants paper",
     evidence="code",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
 )
 register(
     kmembers_random,
@@ -44,5 +44,5 @@ register(
     source="k-members paper, Table III",
     evidence="paper",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
 )

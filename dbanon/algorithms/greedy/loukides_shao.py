@@ -144,7 +144,7 @@ register(
     ),
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
     evidence="description",
-    own=(
+    own_parameters=(
         Parameter(
             "threshold", Float(0, 1), "Share of a record's greatest possible loss at which a cluster is complete.", 0.3
         ),

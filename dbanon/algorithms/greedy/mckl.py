@@ -126,7 +126,7 @@ register(
     ),
     source="Fan et al. 2023, its abstract, and the review of clustering methods",
     evidence="abstract",
-    own=(LARGE,),
+    own_parameters=(LARGE,),
     defaults={"l": 2},
     meets=("k", "l", "p"),
     abilities=(Suppression("those that would give every class too many records of one sensitive value"),),

@@ -49,7 +49,7 @@ register(
     source="Qian et al. 2021, as Majeed et al. 2024 describe it",
     evidence="description",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "bins",
             Integer(1, 1_000_000),

@@ -42,7 +42,7 @@ register(
     source="Song et al. 2019, as Majeed et al. 2024 describe it",
     evidence="description",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "release",
             Choice(("class", "noise")),

@@ -94,7 +94,7 @@ register(
     source="WKMCA, as the review of clustering methods describes it",
     evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "outliers", Float(0, 0.5), "Share of the records that are set aside until all others are clustered.", 0.05
         ),

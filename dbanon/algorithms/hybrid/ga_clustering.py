@@ -114,7 +114,7 @@ register(
     source="the genetic algorithm that the review of clustering methods describes",
     evidence="description",
     complexity="O(n^2) time at worst and O(k^2) per generation, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter("generations", Integer(0), "Number of pairs of clusters that are crossed; default: 10 per cluster."),
         Parameter(
             "patience",

@@ -62,5 +62,5 @@ register(
     ),
     source="the hybrid method, as the review of clustering methods describes it",
     evidence="description",
-    own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
+    own_parameters=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

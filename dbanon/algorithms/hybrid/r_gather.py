@@ -335,7 +335,7 @@ register(
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="textbook",
     complexity="O(n^2) time per limit without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter("eps", Float(0, 1), "Greatest share of the records that may be suppressed as outliers.", 0.0),
         LARGE,
     ),

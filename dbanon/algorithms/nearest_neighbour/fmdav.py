@@ -161,7 +161,7 @@ register(
     ),
     source="Rodriguez-Hoyos et al. 2020, as Wang et al. 2022 name it",
     evidence="description",
-    own=(SCALE, LARGE),
+    own_parameters=(SCALE, LARGE),
     references=(
         {
             "cited": "Rodriguez-Hoyos et al. 2020",

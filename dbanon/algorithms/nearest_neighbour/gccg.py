@@ -135,7 +135,7 @@ register(
     evidence="description",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
-    own=(
+    own_parameters=(
         Parameter(
             "parts",
             Integer(1, 100_000),

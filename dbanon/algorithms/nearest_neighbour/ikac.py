@@ -64,7 +64,7 @@ register(
     evidence="description",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
     meets=ALL_MODELS,
-    own=(
+    own_parameters=(
         SEED,
         MODE,
         Parameter(

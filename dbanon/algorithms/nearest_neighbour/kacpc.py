@@ -63,7 +63,7 @@ register(
     evidence="paper",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
     meets=ALL_MODELS,
-    own=(
+    own_parameters=(
         Parameter(
             "prune_unused",
             Boolean(),

@@ -35,5 +35,5 @@ register(
     evidence="abstract",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
-    own=(LARGE,),
+    own_parameters=(LARGE,),
 )

@@ -39,5 +39,5 @@ register(
     evidence="code",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
-    own=(SEED, MODE, LARGE),
+    own_parameters=(SEED, MODE, LARGE),
 )

@@ -144,7 +144,7 @@ register(
     source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
     evidence="code",
     complexity="O(n^2 / k) time without the index, O(n) memory",
-    own=(
+    own_parameters=(
         SCALE,
         LARGE,
     ),

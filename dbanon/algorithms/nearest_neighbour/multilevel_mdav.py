@@ -141,7 +141,7 @@ register(
     source="multi-level clustering, as the review of clustering methods describes it",
     evidence="abstract",
     complexity="O(n^2 / (k * coarser)) time for two levels without the index, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "levels",
             Integer(1, 16),

@@ -106,5 +106,5 @@ register(
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="description",
-    own=(LARGE,),
+    own_parameters=(LARGE,),
 )

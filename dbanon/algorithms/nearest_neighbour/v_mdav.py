@@ -94,7 +94,7 @@ register(
     ),
     source="Solanas and Martinez-Balleste 2006",
     evidence="description",
-    own=(
+    own_parameters=(
         SCALE,
         Parameter(
             "gamma",

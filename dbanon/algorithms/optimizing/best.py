@@ -199,7 +199,7 @@ register(
     evidence="own",
     deterministic=True,
     complexity="O(lines * n * min(k, 128) + moves * k) time, O(n) memory",
-    own=(
+    own_parameters=(
         SEED,
         Parameter(
             "effort",

@@ -133,7 +133,7 @@ register(
     source="Ashkouti et al. 2021, as the review of clustering methods describes it",
     evidence="description",
     complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "pairs", Integer(1), "Number of pairs of records that are examined for the first centers of a part.", 100
         ),

@@ -161,6 +161,6 @@ register(
     source="dissimilarity-tree clustering, as the review of clustering methods describes it",
     evidence="description",
     complexity="O(n log n) time for balanced cuts, O(n^2 / k) at worst, O(n) memory",
-    own=(LARGE,),
+    own_parameters=(LARGE,),
     meets=ALL_MODELS,
 )

@@ -102,5 +102,5 @@ register(
     summary="Connects all records by the shortest tree and cuts its longest edges while both sides have k records.",
     source="k-Similar, as the review of clustering methods names it",
     evidence="description",
-    own=(LARGE,),
+    own_parameters=(LARGE,),
 )

@@ -33,7 +33,7 @@ register(
     "of Majeed et al. 2024, who name no algorithm and no l",
     evidence="textbook",
     complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time per node, exponential in the columns",
-    own=(
+    own_parameters=(
         Parameter(
             "base",
             Choice(("mondrian", "incognito")),

@@ -49,7 +49,7 @@ register(
     evidence="textbook",
     complexity="O(n log n) time, O(n) memory",
     meets=ALL_MODELS,
-    own=(
+    own_parameters=(
         Parameter(
             "strict",
             Boolean(),

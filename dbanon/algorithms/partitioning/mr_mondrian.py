@@ -44,7 +44,7 @@ register(
     source="Zhang et al. 2022 on LeFevre et al. 2006",
     evidence="textbook",
     complexity="O(n log n) time, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "noise_epsilon",
             EPSILON_RANGE,

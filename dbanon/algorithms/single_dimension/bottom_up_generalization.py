@@ -170,7 +170,7 @@ register(
     ),
     source="Wang et al. 2004, as Wang et al. 2022 name it",
     evidence="textbook",
-    own=(LARGE,),
+    own_parameters=(LARGE,),
     meets=ALL_MODELS,
     references=(
         {

@@ -190,7 +190,7 @@ register(
     source="Bayardo and Agrawal 2005, as Wang et al. 2022 name it",
     evidence="textbook",
     complexity="O(2^values * n) time without the limit, O(n) memory",
-    own=(
+    own_parameters=(
         Parameter(
             "max_nodes",
             Integer(0),

@@ -159,7 +159,7 @@ register(
     ),
     source="Fung et al. 2005; in two phases Zhang et al. 2014, as the review of clustering methods names it",
     evidence="textbook",
-    own=(
+    own_parameters=(
         Parameter(
             "parts",
             Integer(1),

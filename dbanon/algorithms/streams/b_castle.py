@@ -54,7 +54,7 @@ register(
     source="Wang et al. 2010",
     evidence="abstract",
     complexity="O(beta + alpha) time per record, O(delta + kept classes) memory",
-    own=(BETA, MU, ALPHA),
+    own_parameters=(BETA, MU, ALPHA),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
     problem=excluded_parameter,
 )

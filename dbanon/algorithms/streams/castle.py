@@ -71,6 +71,6 @@ register(
     source="Cao et al. 2011",
     evidence="code",
     complexity="O(beta) time per record, O(delta + kept classes) memory",
-    own=(BETA, MU),
+    own_parameters=(BETA, MU),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

@@ -51,5 +51,5 @@ register(
     source="CUDSA paper",
     evidence="description",
     complexity="O(k * delta) time per group, O(store) per record; O(delta + store) memory",
-    own=(LABEL, WEIGHT, STORE),
+    own_parameters=(LABEL, WEIGHT, STORE),
 )

@@ -108,7 +108,7 @@ register(
     source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
     evidence="abstract",
     complexity="O(mu / k) time per record (k-member: O(mu)), O(delta + accepted classes) memory",
-    own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
+    own_parameters=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
     state_layout=StateLayout(by_record=("group",)),
     problem=excluded_parameter,
 )

@@ -62,6 +62,6 @@ register(
     source="Guo and Zhang 2013",
     evidence="code",
     complexity="O(delta) time per record, O(delta + kept classes) memory",
-    own=(LIFE, TRIGGER),
+    own_parameters=(LIFE, TRIGGER),
     limits_pending=is_triggered_by_size,
 )

@@ -101,6 +101,6 @@ register(
     source="Mohammadian et al. 2014",
     evidence="abstract",
     complexity="O(delta / workers) time per record at best, O(delta + kept classes) memory",
-    own=(LIFE, AHEAD, WORKERS),
+    own_parameters=(LIFE, AHEAD, WORKERS),
     problem=excluded_parameter,
 )

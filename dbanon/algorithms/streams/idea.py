@@ -45,6 +45,6 @@ register(
     source="Yang et al. 2022",
     evidence="abstract",
     complexity="O(delta + store) time per record, O(delta + store) memory",
-    own=(THETA, STORE),
+    own_parameters=(THETA, STORE),
     maybe=True,
 )

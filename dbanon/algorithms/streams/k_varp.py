@@ -58,7 +58,7 @@ register(
     source="Otgonbayar et al. 2018",
     evidence="description",
     complexity="O(delta * patterns) time per record, O(delta + store) memory",
-    own=(STORE,),
+    own_parameters=(STORE,),
 )
 register(
     partial(publish_by_pattern, by_size=True),

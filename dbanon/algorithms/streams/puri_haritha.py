@@ -74,7 +74,7 @@ register(
     source="Puri and Haritha 2018",
     evidence="description",
     complexity="O(delta) time per record, O(delta + kept classes) memory",
-    own=(ONTOLOGY, GROUPS, OPEN_GROUPS, LIFE),
+    own_parameters=(ONTOLOGY, GROUPS, OPEN_GROUPS, LIFE),
     defaults={"l": 2},
     looks_up=True,
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),), has_value_numbers=True),

@@ -62,7 +62,7 @@ class StreamAlgorithm(RegisteredAlgorithm):
         Common parameters have the algorithm's own defaults where it has some.
         """
         common = self.with_own_defaults(COMMON)
-        return (*common[:N_COMMON_FIRST], *self.own, *common[N_COMMON_FIRST:])
+        return (*common[:N_COMMON_FIRST], *self.own_parameters, *common[N_COMMON_FIRST:])
 
 
 _REGISTRY: dict[str, StreamAlgorithm] = {}

@@ -43,5 +43,5 @@ register(
     source="Wang et al. 2007",
     evidence="description",
     complexity="O(delta + store) time per record, O(delta + store) memory",
-    own=(replace(STORE, default=1000),),
+    own_parameters=(replace(STORE, default=1000),),
 )

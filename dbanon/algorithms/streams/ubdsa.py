@@ -53,6 +53,6 @@ register(
     source="Sopaoglu and Abul 2020",
     evidence="abstract",
     complexity="O(beta + store) time per record, O(delta) for one that is due; O(delta + store) memory",
-    own=(BETA, THETA, STORE),
+    own_parameters=(BETA, THETA, STORE),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

@@ -21,7 +21,7 @@ def warmup_steps(algorithms: Sequence[StreamAlgorithm]) -> Iterator[tuple[str, C
 
 def _run_once(algorithm: StreamAlgorithm) -> None:
     """Run a stream algorithm with default options on a short synthetic stream, so that its kernels are compiled."""
-    options = {p.name: p.default for p in algorithm.own} | {"delta": SAMPLE_DELTA}
+    options = {p.name: p.default for p in algorithm.own_parameters} | {"delta": SAMPLE_DELTA}
     algorithm.run(_sample_stream(), StreamModel(SAMPLE_K, (2,)), options, lambda: None, None, True)
 
 

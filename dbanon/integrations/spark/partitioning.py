@@ -62,7 +62,7 @@ def part_call(call: PortableCall, planner: CallPlanner) -> PortableCall:
     not divide again.
     """
     algorithm = find(planner.spec.algorithm)
-    is_partitioned_again = algorithm.name in PARTITIONINGS and any(p.name == "parts" for p in algorithm.own)
+    is_partitioned_again = algorithm.name in PARTITIONINGS and any(p.name == "parts" for p in algorithm.own_parameters)
     return replace(call, parameters={**call.parameters, "parts": 1}) if is_partitioned_again else call
 
 

@@ -161,7 +161,7 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
         raise errors.NotSupportedForRelatedTablesError(
             call.function.name, f"the algorithm {algorithm.name}", reason, _ALGORITHM_HINT
         )
-    algorithm_parameters = {p.name for p in algorithm.own} | {"algorithm"}
+    algorithm_parameters = {p.name for p in algorithm.own_parameters} | {"algorithm"}
     model_parameters = {p.name for p in registry.parameters()} | {"multi_sensitive"}
     for parameter in call.function.parameters:
         name = parameter.name
@@ -189,7 +189,7 @@ def _unsuitable_reason(call: Call, algorithm: algorithms.Algorithm) -> str | Non
     if algorithm.ability(Suppression) is not None:
         return "it may suppress records"
     widening = algorithm.ability(Widening)
-    if widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own}):
+    if widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own_parameters}):
         return "it publishes some classes with wider ranges than those of their records"
     if algorithm.ability(Exclusion) is not None:
         return "it may suppress records"

@@ -75,7 +75,7 @@ def max_suppressed_records(algorithm: algorithms.Algorithm, options: Mapping[str
     suppression = algorithm.ability(Suppression)
     if suppression is None:
         return None
-    algorithm_options = {p.name: options[p.name] for p in algorithm.own}
+    algorithm_options = {p.name: options[p.name] for p in algorithm.own_parameters}
     return suppression.limit(algorithm_options, int(options["k"]), float(options["suppress"]))
 
 
@@ -90,7 +90,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         UnusedArgumentError, UnsupportedSettingError: The parameter `objective` cannot be used.
     """
     options = spec.options
-    algorithm_options = {p.name: options[p.name] for p in algorithm.own}
+    algorithm_options = {p.name: options[p.name] for p in algorithm.own_parameters}
     influence, widening = algorithm.ability(InfluenceWeighting), algorithm.ability(Widening)
     is_weighted = options["weights"] == "influence"
     if not spec.roles.sensitive and (is_weighted or "sensitive" in algorithm.reads):

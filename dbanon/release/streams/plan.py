@@ -172,7 +172,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
         if attribute.quasi.settings.max_level is not None:
             why = "a stream cannot guarantee that a record finds a class below a level. Hint: withhold the column."
             raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
-    algorithm_options = {p.name: options[p.name] for p in algorithm.own}
+    algorithm_options = {p.name: options[p.name] for p in algorithm.own_parameters}
     run = replace(
         spec.run,
         options=algorithm_options,

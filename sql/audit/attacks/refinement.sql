@@ -246,7 +246,7 @@ totals AS MATERIALIZED (
             (SELECT (answers).examined FROM answers)::DOUBLE AS examined,
                 (SELECT count(*) FROM bounds WHERE most < 0)::DOUBLE AS n_contradictions,
             coalesce(sum(g.records) FILTER (WHERE n_before > 1), 0)::DOUBLE AS n_ambiguous,
-            coalesce(sum(g.records) FILTER (WHERE n_before > n_after), 0)::DOUBLE AS fewer,
+            coalesce(sum(g.records) FILTER (WHERE n_before > n_after), 0)::DOUBLE AS n_with_fewer_classes,
             coalesce(sum(g.records) FILTER (WHERE l.class_id IS NOT NULL), 0)::DOUBLE AS n_resolved,
             (
                 SELECT sum(f.records) FILTER (WHERE f.class_id = l.class_id) / sum(f.records)
@@ -263,7 +263,8 @@ totals AS MATERIALIZED (
             'Of these, classes whose records contradict the assumption: '
             || 'the algorithm is another one, and nothing is inferred.'),
         (3, 'n_ambiguous', n_ambiguous, 'People who fit more than one class by their quasi-identifiers.'),
-        (4, 'fewer', fewer, 'Of these, people who would have left one of those classes for a cheaper one.'),
+        (4, 'n_with_fewer_classes', n_with_fewer_classes,
+            'Of these, people who would have left one of those classes for a cheaper one.'),
         (5, 'n_resolved', n_resolved,
             'Of these, people to whom exactly one class is left: '
             || 'their sensitive values are among those of that class.'),

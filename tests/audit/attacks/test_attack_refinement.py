@@ -64,7 +64,7 @@ def test_refinement_rules_out_values_of_cheaper_class(clinic: Any) -> None:
     assert row["baseline_confidence"] == pytest.approx(15 / 21)
     assert row["note"] == "a record of these values would lose less in another class"
     assert metric_values(clinic) == {
-        "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "fewer": 3, "n_resolved": 3, "resolved_accuracy": 1,
+        "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "n_with_fewer_classes": 3, "n_resolved": 3, "resolved_accuracy": 1,
     }  # fmt: skip
     by_column = summary(clinic, "refinement", extra_arguments=f"{QI}, threshold=0")
     assert by_column["narrowed"]["value"] == 4
@@ -102,7 +102,7 @@ def test_class_without_spare_record_filled_from_nested_class(clinic: Any) -> Non
     wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
     publish(clinic, wide_values, cheap, MEN)
     assert attack(clinic, "refinement", extra_arguments=QI) == []
-    assert metric_values(clinic)["examined"] == metric_values(clinic)["fewer"] == 0
+    assert metric_values(clinic)["examined"] == metric_values(clinic)["n_with_fewer_classes"] == 0
     publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", extra_arguments=QI) if r["class"]["age"] == "[20, 40]")
     # The removed records save 7/40, the loss of the added ones: less than the loss from 25 to 30 alone.
@@ -110,7 +110,7 @@ def test_class_without_spare_record_filled_from_nested_class(clinic: Any) -> Non
     # Anyone who fits the class that can spare a record may also be in the wide one.
     assert metric_values(clinic) | {
         "n_ambiguous": 8,
-        "fewer": 3,
+        "n_with_fewer_classes": 3,
         "n_resolved": 3,
         "resolved_accuracy": 1,
     } == metric_values(clinic)

@@ -180,7 +180,7 @@ def test_generated_sections_are_current(page: Path) -> None:
 def test_guides_document_common_parameters() -> None:
     """An algorithm's own parameters are on its page of the manual."""
     text = "\n".join(documents.text(page) for page in documents.GUIDES)
-    common = {p.name for a in algorithms() for p in a.parameters if p not in a.own}
+    common = {p.name for a in algorithms() for p in a.parameters if p not in a.own_parameters}
     for name in common | {p.name for s in streams() for p in s.parameters}:
         assert f"`{name}`" in text, name
 
