@@ -37,6 +37,25 @@ from dbanon.kernels.jit import kernel_part
 
 
 @kernel_part
+def node_with_codes(a, node, low, high, measure):
+    """Return the lowest node above `node`, or `node` itself, below which are the codes from `low` to `high`.
+
+    Args:
+        a: Number of an attribute whose kind is TREE.
+        node: A node of its hierarchy.
+        low, high: Two codes of values, the lower one first.
+        measure: `LossArrays`.
+    """
+    nodes = measure.terms[a, SECOND_ARRAY]
+    while (
+        low < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
+        or high >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
+    ):
+        node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
+    return node
+
+
+@kernel_part
 def attribute_loss(a, low, high, measure):
     """Return the loss of a record on attribute `a` in a class with codes from `low` to `high` (NULL is the last code).
 
@@ -53,6 +72,7 @@ def attribute_loss(a, low, high, measure):
         return (
             measure.packed[measure.terms[a, SECOND_ARRAY] + high] - measure.packed[measure.terms[a, FIRST_ARRAY] + low]
         )
+    # With `node_with_codes` instead of this loop, `best` takes 1.6 times the time on hierarchies of 10,000 values.
     nodes, node = measure.terms[a, SECOND_ARRAY], measure.packed[measure.terms[a, FIRST_ARRAY] + low]
     while high >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]:
         node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
@@ -109,17 +129,10 @@ def widen_class(loss, tuple_id, measure, span):
             and code < measure.terms[a, N_VALUES]
             and span[a, HIGH] < measure.terms[a, N_VALUES]
         ):
-            nodes, node = measure.terms[a, SECOND_ARRAY], span[a, NODE]
-            while (
-                code < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
-                or code >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
-            ):
-                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
-            span[a, LOW], span[a, HIGH] = (
-                measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE],
-                measure.packed[nodes + NODE_ENTRIES * node + END_CODE] - 1,
-            )
-            span[a, LOSS], span[a, NODE] = measure.packed[nodes + NODE_ENTRIES * node + HEIGHT], node
+            node = node_with_codes(a, span[a, NODE], code, code, measure)
+            entries = measure.terms[a, SECOND_ARRAY] + NODE_ENTRIES * node
+            span[a, LOW], span[a, HIGH] = measure.packed[entries + FIRST_CODE], measure.packed[entries + END_CODE] - 1
+            span[a, LOSS], span[a, NODE] = measure.packed[entries + HEIGHT], node
         else:
             span[a, LOW], span[a, HIGH] = min(code, span[a, LOW]), max(code, span[a, HIGH])
             span[a, LOSS] = attribute_loss(a, span[a, LOW], span[a, HIGH], measure)
@@ -142,20 +155,14 @@ def join_classes(stored, first_row, other, span, measure):
     """
     total = np.int64(0)
     for a in range(len(span)):
-        low, high = min(stored[first_row + a, 0], other[a, 0]), max(stored[first_row + a, 1], other[a, 1])
-        node = stored[first_row + a, 3]
+        low = min(stored[first_row + a, LOW], other[a, LOW])
+        high = max(stored[first_row + a, HIGH], other[a, HIGH])
+        node = stored[first_row + a, NODE]
         if measure.terms[a, KIND] == TREE and high < measure.terms[a, N_VALUES]:
-            nodes = measure.terms[a, SECOND_ARRAY]
-            while (
-                low < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
-                or high >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
-            ):
-                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
-            low, high = (
-                measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE],
-                measure.packed[nodes + NODE_ENTRIES * node + END_CODE] - 1,
-            )
-            loss = measure.packed[nodes + NODE_ENTRIES * node + HEIGHT]
+            node = node_with_codes(a, node, low, high, measure)
+            entries = measure.terms[a, SECOND_ARRAY] + NODE_ENTRIES * node
+            low, high = measure.packed[entries + FIRST_CODE], measure.packed[entries + END_CODE] - 1
+            loss = measure.packed[entries + HEIGHT]
         else:
             loss = attribute_loss(a, low, high, measure)
         span[a, LOW], span[a, HIGH], span[a, LOSS], span[a, NODE] = low, high, loss, node

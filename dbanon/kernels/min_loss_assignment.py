@@ -8,8 +8,6 @@ The total loss of a cluster is their product.
 import numpy as np
 
 from dbanon.kernels.arrays import (
-    END_CODE,
-    FIRST_CODE,
     FULL_LOSS,
     HEIGHT,
     HIGH,
@@ -23,13 +21,12 @@ from dbanon.kernels.arrays import (
     NODE,
     NODE_ENTRIES,
     NUMBER,
-    PARENT,
     SECOND_ARRAY,
     SUMMED_GROWTH,
     TREE,
 )
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.loss import attribute_loss, begin_class, widen_class
+from dbanon.kernels.loss import attribute_loss, begin_class, node_with_codes, widen_class
 
 INFINITE_LOSS = 2**62
 
@@ -61,13 +58,8 @@ def loss_growth(loss, size, tuple_id, measure, span, limit):
             and code < measure.terms[a, N_VALUES]
             and span[a, HIGH] < measure.terms[a, N_VALUES]
         ):
-            nodes, node = measure.terms[a, SECOND_ARRAY], span[a, NODE]
-            while (
-                code < measure.packed[nodes + NODE_ENTRIES * node + FIRST_CODE]
-                or code >= measure.packed[nodes + NODE_ENTRIES * node + END_CODE]
-            ):
-                node = measure.packed[nodes + NODE_ENTRIES * node + PARENT]
-            new_loss += measure.packed[nodes + NODE_ENTRIES * node + HEIGHT] - old_loss
+            node = node_with_codes(a, span[a, NODE], code, code, measure)
+            new_loss += measure.packed[measure.terms[a, SECOND_ARRAY] + NODE_ENTRIES * node + HEIGHT] - old_loss
         else:
             new_loss += attribute_loss(a, min(code, span[a, LOW]), max(code, span[a, HIGH]), measure) - old_loss
         if (size + 1) * new_loss >= max_total:

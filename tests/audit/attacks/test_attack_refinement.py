@@ -64,7 +64,8 @@ def test_refinement_rules_out_values_of_cheaper_class(clinic: Any) -> None:
     assert row["baseline_confidence"] == pytest.approx(15 / 21)
     assert row["note"] == "a record of these values would lose less in another class"
     assert metric_values(clinic) == {
-        "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "n_with_fewer_classes": 3, "n_resolved": 3, "resolved_accuracy": 1,
+        "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "n_with_fewer_classes": 3, "n_resolved": 3,
+        "resolved_accuracy": 1,
     }  # fmt: skip
     by_column = summary(clinic, "refinement", extra_arguments=f"{QI}, threshold=0")
     assert by_column["narrowed"]["value"] == 4
