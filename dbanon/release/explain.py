@@ -28,7 +28,7 @@ _STEP_PARAMETERS = (
     Parameter(
         "follow",
         Integers(0, descending=False),
-        "Numbers of tuples (rid in the step 'source'): only rows of these tuples, or of their classes, are returned.",
+        "Numbers of tuples (rid in the step 'source'): only the rows of these, their groups or classes are returned.",
     ),
 )
 
@@ -139,8 +139,9 @@ def _row_alias(steps: StatementSteps) -> Sql:
 def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str], row: Sql) -> str:
     """Return a WHERE clause for the rows of a step that concern some records; "" if the step cannot be filtered.
 
-    Rows are those of the records or, if the step has no record numbers (rid), those with their tuple, part of a class,
-    class, span or cluster number. "" also if `followed_records` is None.
+    Rows are those of the records or, if the step has no record numbers (rid), those with the number of their group
+    (gid), class, span or cluster. Parts of a group are returned if they are in the classes of the records. "" also if
+    `followed_records` is None.
 
     Args:
         followed_records: The numbers (rid) of the records; None for all.
@@ -152,9 +153,10 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
         return ""
     record_list = f"({', '.join(map(str, followed_records))})"
     classes = f"(SELECT class_id FROM record_classes WHERE rid IN {record_list})"
+    members = "(SELECT gid, unnest(members, max_depth := 2) FROM code_groups)"
     wanted_numbers = {
         "rid": record_list,
-        "gid": f"(SELECT gid FROM part_classes WHERE class_id IN {classes})",
+        "gid": f"(SELECT gid FROM {members} WHERE rid IN {record_list})",
         "class_id": classes,
     }
     if "generalized_spans" in step_names:
@@ -162,11 +164,15 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
         wanted_numbers["cluster"] = f"(SELECT cluster FROM cluster_spans WHERE span IN {wanted_numbers['span']})"
     else:  # with noise, a class is a cluster
         wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM record_classes WHERE rid IN {record_list})"
+    parts = f"(SELECT struct_pack(gid := gid, first := first) FROM part_classes WHERE class_id IN {classes})"
     conditions = [
         f"WHEN json_exists(to_json({row}), '{column}') THEN (to_json({row}) ->> '{column}')::BIGINT IN {numbers}"
         for column, numbers in wanted_numbers.items()
     ]
-    return f"WHERE CASE {' '.join(conditions)} ELSE true END\n"
+    is_part = f"json_exists(to_json({row}), 'gid') AND json_exists(to_json({row}), 'first')"
+    part = ", ".join(f"{name} := (to_json({row}) ->> '{name}')::BIGINT" for name in ("gid", "first"))
+    in_class = f"CASE WHEN {is_part} THEN struct_pack({part}) IN {parts} ELSE true END"
+    return f"WHERE CASE {' '.join(conditions)} ELSE true END\n    AND {in_class}\n"
 
 
 def _refuse_missing_function(call: Call) -> Sql:

@@ -135,6 +135,35 @@ def test_ten_records_traceable_from_source_to_release(six: Any) -> None:
     assert step("result", "records := 6").fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
 
 
+def test_follow_returns_only_groups_of_followed_records(con: Any) -> None:
+    ages = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 9, 9]  # a class of 4 needs records of two ages
+    con.execute("CREATE TABLE t (age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?)", [(age, ["Flu", "Cold"][i % 2]) for i, age in enumerate(ages)])
+
+    def step(name: str, rids: list[int]) -> list[dict[str, Any]]:
+        call = f"explain_step('kacpc', 't', '{name}', k = 4, qi = ['age'], sensitive = ['disease'], follow = {rids})"
+        result = con.execute(f"FROM {call}")
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    n_split = 0
+    for rid in (row["rid"] for row in step("source", [*range(14)])):
+        (group,) = step("code_groups", [rid])
+        assert rid in [member["rid"] for member in group["members"]]
+        assert group["size"] == ages.count(ages[rid])
+        classes = {row["class_id"] for row in step("record_classes", [rid])}
+        parts = step("part_classes", [rid])
+        assert {row["class_id"] for row in parts} == classes
+        assert len({row["gid"] for row in parts}) == 1
+        (group_class,) = step("group_classes", [rid])
+        n_split += group_class["class_id"] is None
+        assert sum(row["last"] - row["first"] + 1 for row in parts) <= group["size"]
+        clusters = {row["cluster"] for row in step("cluster_parts", [rid])}
+        assert clusters == {row["cluster"] for row in step("cluster_spans", [rid])}
+    assert n_split
+    assert len(step("code_groups", [0, 6])) == 2
+
+
 def test_explanations_accept_every_form_of_call(six: Any) -> None:
     first = six.execute("FROM explain_release('kacpc', 'six', k=3)").fetchall()
     assert six.execute("FROM explain_release('KACPC', 'six', k := 3)").fetchall() == first
