@@ -66,6 +66,10 @@ class NotASingleCallError(DbanonError):
 class UnknownReleaseError(DbanonError):
     """A name of no published release."""
 
+    message_pattern = (
+        "there is no published release |is a release of several tables, which has one version; |is a streaming view, "
+        "which has no versions; "
+    )
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW saef;", SAFE)
 
     def __init__(

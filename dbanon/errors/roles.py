@@ -150,17 +150,21 @@ class PolicyMissingError(DbanonError):
 
         Args:
             function: The function that was called.
-            table: The source.
+            table: The source; QUERY_LABEL if it is a query.
             suggested: A column of the source that the hint uses as an example of a quasi-identifier; None if there is
                 none.
         """
         column = suggested or "..."
-        super().__init__(
-            f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, INSERT INTO "
-            f"dbanon.policy (table_name, column_name, role) VALUES ({text(table)}, {text(column)}, 'quasi'), ... "
-            f"(FROM profile({text(table)}) proposes a policy); or name the columns in the call, qi = "
-            f"[{text(column) + ', ...' if suggested else '...'}]."
+        in_call = f"qi = [{text(column) + ', ...' if suggested else '...'}]"
+        hint = (
+            "select columns of a mapped class or Table that have the role quasi() there; if the query reads no table "
+            f"with a policy, you can name the columns in the call, {in_call}"
+            if table == QUERY_LABEL
+            else f"declare its policy, INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
+            f"({text(table)}, {text(column)}, 'quasi'), ... (FROM profile({text(table)}) proposes a policy); or name "
+            f"the columns in the call, {in_call}"
         )
+        super().__init__(f"{function}: no quasi-identifier is declared for {table}. Hint: {hint}.")
 
 
 class UnsupportedTypeError(DbanonError):

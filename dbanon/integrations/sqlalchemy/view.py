@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
@@ -296,7 +297,7 @@ def _mapped_table(cls: type[AnonymizedView]) -> Table:
     # A materialized view is a table, whose rowid is the position; a plain view has to number its rows.
     stored_column = "rowid" if view.is_materialized else number_column
     default_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
-    return Table(
+    table = Table(
         cls.__dict__.get("__tablename__", default_name),
         views,
         sa.Column(stored_column, sa.BigInteger(), key=number_column, primary_key=True, autoincrement=False),
@@ -304,6 +305,24 @@ def _mapped_table(cls: type[AnonymizedView]) -> Table:
         schema=source.schema,
         info={READ_ONLY_KEY: view},
     )
+    for operation in ("create", "drop"):
+        event.listen(table, f"before_{operation}", partial(_refuse_view_as_table, f"{operation}_all"))
+    return table
+
+
+def _refuse_view_as_table(function: str, table: Table, connection: Connection, **_: Any) -> None:
+    """Raise InvalidArgumentError if SQLAlchemy is about to create or drop the Table of a view as if it were a table.
+
+    Nothing happens for other databases than DuckDB.
+
+    Args:
+        function: create_all or drop_all.
+        table: The Table of the view.
+        connection: The connection.
+    """
+    if connection.dialect.name == "duckdb":
+        accepted = f"a list without anonymized views ({function} includes the views over each table of the list)"
+        raise errors.InvalidArgumentError(function, "tables", accepted, f"the view {table.name}")
 
 
 def _materialized_view(cls: type[AnonymizedView]) -> MappedView:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 import dbanon
 from dbanon import errors
+from dbanon.errors import exit_codes
 from dbanon.sqlalchemy import install
 
 
@@ -30,6 +31,8 @@ def engine() -> Iterator[sa.Engine]:
         ("mondrian('t', k := 50, qi := ['age'])", errors.KOutOfRangeError, dbanon.RefusedError),
         ("mondrian('t', k = 5, qi = ['age'], kk = 4)", errors.UnknownParameterError, dbanon.UsageError),
         ("mondrian('absent', k := 5)", errors.UnknownTableError, dbanon.DbanonError),
+        ("certificate('absent')", errors.UnknownReleaseError, dbanon.DbanonError),
+        ("refresh_problems('absent')", errors.UnknownReleaseError, dbanon.DbanonError),
     ],
 )
 def test_error_is_raised_by_its_class(
@@ -43,6 +46,14 @@ def test_error_is_raised_by_its_class(
             session.execute(sa.text(f"FROM {call}")).all()
         session.rollback()
         assert session.scalar(sa.text("SELECT 1")) == 1
+
+
+@pytest.mark.parametrize("flags", [{}, {"is_stream": True}, {"is_several": True}])
+def test_every_unknown_release_message_recognized(flags: dict[str, bool]) -> None:
+    message = str(errors.UnknownReleaseError("certificate", "safe", ["sage"], **flags))
+    recognized = exit_codes.recognized_error(duckdb.InvalidInputException(f"Invalid Input Error: {message}"))
+    assert type(recognized) is errors.UnknownReleaseError
+    assert str(recognized) == message
 
 
 def test_errors_of_duckdb_stay_those_of_sqlalchemy(engine: sa.Engine) -> None:

@@ -105,6 +105,14 @@ UNMAPPED: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.parametrize("query", ["table()", "text().columns()"])
+def test_hint_without_roles_names_mapped_class(query: str) -> None:
+    with pytest.raises(errors.PolicyMissingError, match="select columns of a mapped class or Table") as caught:
+        anonymized(UNMAPPED[query](), k=K)
+    assert "qi = ['age', ...]" in str(caught.value)
+    assert "INSERT" not in str(caught.value)
+
+
 @pytest.mark.parametrize("query", UNMAPPED)
 @pytest.mark.all_cases
 def test_unmapped_query_of_policy_table_refused(engine: Any, query: str) -> None:

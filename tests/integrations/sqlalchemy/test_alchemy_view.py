@@ -54,6 +54,25 @@ def test_create_all_creates_readable_mapped_view(engine: Any) -> None:
         assert (session.scalar(pairs) or 0) > 60
 
 
+def test_view_among_tables_of_create_all_refused() -> None:
+    engine = install(sa.create_engine("duckdb:///:memory:"))
+    with pytest.raises(errors.InvalidArgumentError, match="create_all: tables must be a list without anonymized views"):
+        Base.metadata.create_all(engine, tables=[Patient.__table__, SafePatient.__table__])
+    assert tables(engine) == set()
+    Base.metadata.create_all(engine, tables=[Patient.__table__])
+    assert tables(engine) == {"patients", "safe_patient"}
+    engine.dispose()
+
+
+def test_view_among_tables_of_drop_all_refused(engine: Any) -> None:
+    with Session(engine) as session:
+        PublishedPatient.refresh(session)
+    for view in (SafePatient, PublishedPatient):
+        with pytest.raises(errors.InvalidArgumentError, match="drop_all: tables must be a list without"):
+            Base.metadata.drop_all(engine, tables=[view.__table__])
+    assert {"safe_patient", "published_patients"} <= tables(engine)
+
+
 @pytest.mark.not_everyday
 def test_recreate_follows_model_and_drop_removes_views(engine: Any) -> None:
     with engine.begin() as connection:
