@@ -145,6 +145,9 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
             break
         column, problem, statement = problems[0]
         p = next((p for p in remaining if p.column == column), None)
+        person_sql = ""
+        if p is not None and p.role == "identifier":
+            problem, *_ = problem.split(" Hint: ")  # its statement runs now, or finds no row afterwards
         if p is not None and p.role == "identifier" and not p.is_key:
             con.execute(
                 f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
@@ -152,6 +155,7 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
             )
             remaining.remove(p)
             change = f"{column} is withheld without a role"
+            person_sql = _role_statement(source, column, "person")
         else:
             con.execute(statement)
             rows = {row.column: row.role for row in stored_policy.policy_rows(source, con)}
@@ -163,6 +167,9 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
                 f"{q.column} is {'the person' if q.column in rows else 'withheld'}" for q in changed_proposals
             )
         print_wrapped(f"{change}, because of {problem}")
+        if person_sql:
+            print_wrapped("If a value always belongs to one person, give the column the role person:")
+            click.echo(person_sql)
     return remaining
 
 
@@ -270,11 +277,18 @@ def _print_review(source: catalog.Source, withheld: list[Proposal]) -> None:
         columns_by_reason.setdefault(p.reason.removeprefix("review: "), []).append(p.column)
     for reason, columns in columns_by_reason.items():
         print_wrapped(f"{', '.join(columns)}: {reason}")
-    place = join_sql(text(part) for part in (*stored_policy.policy_key(source), withheld[0].column))
-    policies = qualified(source.home, catalog.SCHEMA, "policy")
     click.echo(
         "To publish one, state its role (quasi: generalized; sensitive, insensitive:\nunchanged), here or with\n"
-        f"  INSERT INTO {policies}\n    (schema_name, table_name, column_name, role)\n  VALUES ({place}, 'quasi');"
+        + _role_statement(source, withheld[0].column, "quasi")
+    )
+
+
+def _role_statement(source: catalog.Source, column: str, role: str) -> str:
+    """Return the indented lines of the statement that gives a column without a role this role."""
+    row = join_sql(text(part) for part in (*stored_policy.policy_key(source), column, role))
+    return (
+        f"  INSERT INTO {qualified(source.home, catalog.SCHEMA, 'policy')}\n"
+        f"    (schema_name, table_name, column_name, role)\n  VALUES ({row});"
     )
 
 
