@@ -38,7 +38,8 @@ class UnknownParameterError(UsageError):
         current = (renamed or {}).get(name.lower())
         current = current if current in accepted else renamed_names.current_parameter(name, accepted)
         hint = did_you_mean(name, accepted) if current is None else renamed_names.renamed_hint(name, current)
-        super().__init__(f"{function}: there is no parameter '{name}'.{hint} Accepted: {', '.join(accepted)}.")
+        accepted_names = ", ".join(accepted) or "no named parameters"
+        super().__init__(f"{function}: there is no parameter '{name}'.{hint} Accepted: {accepted_names}.")
 
 
 class RenamedFunctionError(UsageError):

@@ -434,6 +434,13 @@ def test_unknown_parameter_error_suggests_nearest_name() -> None:
         parameters.validate_parameters("kacpc", COMMON, {"k": 3, "heirarchies": {}})
 
 
+def test_unknown_parameter_of_function_without_named_parameters(con: Any) -> None:
+    with pytest.raises(
+        duckdb.Error, match=r"certificate: there is no parameter 'version'\. Accepted: no named parameters\.(\n|$)"
+    ):
+        con.execute("FROM certificate('safe', version = 1)")
+
+
 def test_long_values_are_shortened_in_messages() -> None:
     assert parameters.format_value(None) == "NULL"
     assert parameters.format_value(True) == "true"
