@@ -26,7 +26,7 @@ def test_planning_and_clustering_times_add_up(six: Any) -> None:
     assert profile.steps[steps.WRITING].operators
     summed = steps.by_kind(profile.steps)
     assert sum(s.seconds for s in summed.values()) == pytest.approx(sum(s.seconds for s in profile.steps.values()))
-    assert "each column: published" in summed
+    assert "each column: domain" in summed
     text = "\n".join(steps.report(profile))
     assert "| cluster_parts |" in text
     assert "clustering function: clustering" in text

@@ -55,9 +55,9 @@ class UnknownTableError(DbanonError):
         """Build the message, with the most similar of `tables` as a hint; `text` is the name that was given."""
         suggestion = did_you_mean(text, tables)
         hint = (
-            "Hint: COMMIT first if it was created in an open transaction; CREATE VIEW if it is a query of WITH. Temporary "
-            "tables, registered DataFrames and names of relation.query() are visible on a connection of dbanon.connect, "
-            "and not on one that was only attached: CREATE TABLE ... AS FROM it there."
+            "Hint: COMMIT first if it was created in an open transaction; CREATE VIEW if it is a query of WITH. "
+            "Temporary tables, registered DataFrames and names of relation.query() are visible on a connection of "
+            "dbanon.connect, and not on one that was only attached: CREATE TABLE ... AS FROM it there."
         )
         super().__init__(
             f"{function}: no table, view or file '{text}' is visible.{suggestion}" + ("" if suggestion else f" {hint}")

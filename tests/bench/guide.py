@@ -21,9 +21,10 @@ CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'nc
 INTRODUCTION = f"""# Guide to the algorithms
 
 Use this page to choose an algorithm. Its tables compare all of them on Adult (30,162 records, six quasi-identifiers,
-the occupation sensitive). [Running the benchmarks](measured.md#running-the-benchmarks) says where
-Adult comes from. The figures are the result of this statement. You can run it on a table of your own; with all
-algorithms it can take minutes (on the demo 4 to 5), so name only some of them, as in `algorithms = ['best', 'kacpc']`:
+the occupation sensitive). The figures are the result of this statement; [`python -m tests.bench
+guide`](measured.md#running-the-benchmarks) stores Adult with hierarchies and a policy, and runs it. You can run the
+statement on a table of your own. With all algorithms it can take minutes (on the demo 3 to 5), so name only some of
+them, as in `algorithms = ['best', 'kacpc']`:
 
 ```text
 FROM {CALL};
@@ -33,10 +34,10 @@ For most tables, use `best`. It has the greatest precision of all in these table
 others under a privacy model, on Adult and on the demo, each with `l = 3` and with `t = 0.3`: its precision was the
 greatest in all four runs. It can take longer than others: run `compare` with your models.
 
-`precision` and `NCP` measure the information loss. `s` is the time of clustering alone, in seconds on two cores. The
-rest of a statement such as `FROM kacpc('adult', k = 10)` takes 0.2 s. An algorithm that was not measured has no
-figures. [Algorithms](algorithms.md) describes what each algorithm does, and names its source. There is one table per
-family; in each, the algorithms with the greatest precision come first. When you choose, look at these columns:
+`precision` and `NCP` measure the information loss. `s` is the column `seconds` of the result: the time of clustering
+alone, on two cores. The rest of a statement such as `FROM kacpc('adult', k = 10)` takes 0.2 s.
+[Algorithms](algorithms.md) describes what each algorithm does, and names its source. There is one table per family; in
+each, the algorithms with the greatest precision come first. When you choose, look at these columns:
 
 - **Loss** (`precision`, `NCP`). Higher precision is better: 1 if nothing was generalized, 0 if everything was. Lower
   NCP is better: from 0 to the number of records times that of quasi-identifiers, here 180,972. They differ for
@@ -46,7 +47,7 @@ family; in each, the algorithms with the greatest precision come first. When you
   as in [Choosing algorithm, k and l](how-to/choosing.md).
 - **Time** (`s`). It depends mostly on the number of distinct records, those that differ in a quasi-identifier. Adult
   has 9,727. The demo has only 20,000 records, but 19,950 distinct ones, because of its birth dates. There `kmember`
-  takes about 2 s, `ikac` 10 s, and `bottom_up_generalization` half a minute.
+  takes about 2 s, `ikac` 5 to 10 s, and `bottom_up_generalization` 20 to 30 s.
 - **Large tables.** How the time grows with the table. *fine*: the time grows hardly faster than the number of distinct
   records. *slow*: the time can grow with the square of this number. A call that would take minutes then fails, unless
   you set `allow_slow := true`, or cut the table into cells with `max_partition`.
