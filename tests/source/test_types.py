@@ -362,6 +362,22 @@ def test_grid_top_and_bottom_cover_values_of_every_type(con: Any, case: Any) -> 
                 assert min(size for _, size in shown_rows) >= k
 
 
+@pytest.mark.all_cases
+@pytest.mark.parametrize(
+    ("grid", "intervals"),
+    [
+        ("decade", {"[1590, 1599]", "[1960, 1969]", "[2020, 2029]"}),
+        ("century", {"[1500, 1599]", "[1900, 1999]", "[2000, 2099]"}),
+    ],
+)
+def test_decades_and_centuries_begin_with_their_first_and_end_with_their_last_day(
+    con: Any, grid: str, intervals: set[str]
+) -> None:
+    fill(con, "DATE", ["1599-12-31", "1969-12-31", "2020-02-29"])
+    rows = released_rows(con, f"k := 2, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}}")
+    assert {v for _, v in rows} == intervals
+
+
 def test_month_grid_supports_years_outside_four_digits(con: Any) -> None:
     fill(con, "TIMESTAMP", ["0044-03-15 (BC) 12:00:00", "12026-01-01 23:59:59"], times=2)
     rows = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid']")
