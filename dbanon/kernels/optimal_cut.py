@@ -116,7 +116,7 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
     total[0] = 0
     loss, edge, done = np.int64(0), np.int64(-min_size), np.int64(0)
     run_start = 0
-    has_long_runs = record_model is None and person_model is None and step == 1
+    skips_long_runs = record_model is None and person_model is None and step == 1
     # Up to 2 * least - 1 records make one run.
     begin_group(record_model, person_model, scratch.counts)
     for i in range(min(2 * min_size, m + 1) - 1):
@@ -139,7 +139,7 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
             run_start = i - 1
         if i < m and (i > m - min_size or i % step > 0):
             continue  # too few would be left, or no place to cut
-        if has_long_runs and i - run_start >= 4 * min_size - 2:
+        if skips_long_runs and i - run_start >= 4 * min_size - 2:
             total[i] = total[i - min_size] + begin_class(tuple_ids[i - 1], measure, span) * min_size
             back[i] = i - min_size
             continue
