@@ -77,6 +77,13 @@ def test_components_distinguished_beyond_row_classes() -> None:
     assert not {n for parts in actual_numbers[:3] for n in parts} & {n for parts in actual_numbers[3:] for n in parts}
 
 
+def test_components_distinguished_by_the_column_whose_pseudonym_they_share() -> None:
+    """Two rows of one patient in two households, and two rows of two patients in one household."""
+    rows: list[oracle.Row] = [("a", 1, ("p", "x")), ("a", 1, ("p", "y")), ("a", 1, ("q", "z")), ("a", 1, ("r", "z"))]
+    numbers = pattern_numbers(rows)
+    assert not {n for row in numbers[:2] for n in row} & {n for row in numbers[2:] for n in row}
+
+
 def test_oversized_components_compared_as_distinct(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(6)]
     full_numbers = pattern_numbers(rows)
