@@ -201,6 +201,7 @@ def test_renamed_source_of_same_people_refused(ward: Any, case: str) -> None:
     assert ward.execute("SELECT name FROM releases()").fetchall() == [("a",)]
 
 
+@pytest.mark.all_cases
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> None:
     first, second = UNKNOWN[case]
