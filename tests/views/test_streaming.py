@@ -462,12 +462,19 @@ def publish_before_arrival(state: StreamState) -> StreamState:
 
 @pytest.mark.all_cases
 @pytest.mark.parametrize(
-    "spoil", [defer_all_records, assign_first_class, publish_single_record, publish_before_arrival]
+    ("spoil", "algorithm"),
+    [
+        (defer_all_records, "fads"),  # delta limits the number of pending records
+        (defer_all_records, "castle"),  # delta limits how long a record is pending
+        (assign_first_class, "fads"),
+        (publish_single_record, "fads"),
+        (publish_before_arrival, "fads"),
+    ],
 )
 def test_gate_refuses_altered_stream_algorithm_results(
-    spoil: Callable[[StreamState], StreamState], monkeypatch: pytest.MonkeyPatch
+    spoil: Callable[[StreamState], StreamState], algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    con = create_grown_view()
+    con = create_grown_view(algorithm)
     old_values = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
     insert_rows(con, 5, 60, 120)
     real = stream_algorithms.find
@@ -482,7 +489,7 @@ def test_gate_refuses_altered_stream_algorithm_results(
             streaming.refresh_stream(con, "safe")
     assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == old_values
     streaming.refresh_stream(con, "safe", flush=True)
-    assert view_rows(con) == function_rows(con, "fads", CALL)
+    assert view_rows(con) == function_rows(con, algorithm, CALL)
 
 
 def test_concurrent_stream_refresh_refused() -> None:
