@@ -57,7 +57,8 @@ class UnknownTableError(DbanonError):
         hint = (
             "Hint: COMMIT first if it was created in an open transaction; CREATE VIEW if it is a query of WITH. "
             "Temporary tables, registered DataFrames and names of relation.query() are visible on a connection of "
-            "dbanon.connect, and not on one that was only attached: CREATE TABLE ... AS FROM it there."
+            "dbanon.connect, and not on one that was only attached: there, CREATE TABLE ... AS FROM it, or call "
+            "dbanon.anonymize."
         )
         super().__init__(
             f"{function}: no table, view or file '{text}' is visible.{suggestion}" + ("" if suggestion else f" {hint}")

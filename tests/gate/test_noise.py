@@ -284,6 +284,7 @@ def test_noise_is_reproducible_per_table(sick: Any) -> None:
     assert rows(sick, f"FROM rka{CALL.format('')}") == first
     assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
     assert rows(sick, f"FROM rka{CALL.format(', allow_slow := true')}") == first
+    assert rows(sick, f"FROM rka{CALL.format(', epsilon := 1')}") == first, "the default"
     sick.execute("CREATE TABLE turned AS FROM sick ORDER BY hash(pid)")
     dbanon.declare(sick, "turned", age="quasi", pay="quasi", born="quasi", sex="quasi", zip=("quasi", "zip5"),
                    disease="sensitive")  # fmt: skip

@@ -60,6 +60,7 @@ def release_problems(con: Any) -> list[str]:
     return [p.problem for p in doctor.problems(con) if p.kind == "release"]
 
 
+@pytest.mark.all_cases
 @pytest.mark.parametrize("change", CHANGES)
 def test_changed_release_refused_and_reported(clinic: Path, change: str, tmp_path: Path) -> None:
     with duckdb.connect(clinic) as plain_con:

@@ -415,7 +415,7 @@ def test_uncommitted_hierarchy_rows_apply_to_release(clinic: Any) -> None:
 def test_uncommitted_table_refused_with_hint(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute("CREATE TABLE fresh AS FROM patients")
-    with pytest.raises(duckdb.Error, match=r"no table, view or file 'fresh'.*commit"):
+    with pytest.raises(duckdb.Error, match=r"no table, view or file 'fresh'.*COMMIT first"):
         release(clinic, "fresh")
     clinic.execute("ROLLBACK")
     clinic.execute("BEGIN")
@@ -453,7 +453,7 @@ def make_temporary(connection: Any, kind: str, name: str) -> None:
 def test_temporary_source_on_plain_connection_gives_hint(clinic: Any, kind: str) -> None:
     make_temporary(clinic, kind, "brief")
     for source in ("brief", '"brief"', "temp.brief", "temp.main.brief"):
-        with pytest.raises(duckdb.Error, match=r"CREATE TABLE \.\.\. AS FROM.*dbanon\.connect.*dbanon\.anonymize"):
+        with pytest.raises(duckdb.Error, match=r"dbanon\.connect.*CREATE TABLE \.\.\. AS FROM.*dbanon\.anonymize"):
             release(clinic, source)
     clinic.execute("CREATE TABLE kept AS FROM brief")
     assert count(clinic, "kept") == 5
@@ -462,7 +462,7 @@ def test_temporary_source_on_plain_connection_gives_hint(clinic: Any, kind: str)
 def test_dataframe_on_plain_connection_gives_hint(clinic: Any) -> None:
     people = clinic.execute("FROM patients").df()
     assert len(clinic.execute("FROM people").fetchall()) == len(people)
-    with pytest.raises(duckdb.Error, match=r"registered DataFrames.*dbanon\.connect or dbanon\.anonymize"):
+    with pytest.raises(duckdb.Error, match=r"registered DataFrames.*dbanon\.connect.*dbanon\.anonymize"):
         clinic.execute(f"FROM kacpc('people', {ROLES})")
 
 

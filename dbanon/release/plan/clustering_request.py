@@ -20,13 +20,16 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
     records are the other arguments.
     """
     parent_table = {} if spec.reading.whole_table is None else {"records": spec.reading.whole_table.n_records}
+    options = dict(spec.run.options)
+    if spec.run.noise is not None and "epsilon" in options:
+        options["epsilon"] = spec.run.noise.epsilon  # as if the default were given: both draw the same noise
     # Noise is drawn by a hash of these keys (see `dbanon.udf.cluster`): other keys would draw other noise.
     return parent_table | {
         "function": spec.function,
         "algorithm": spec.algorithm,
         "k": spec.k,
         "person": spec.roles.person is not None,
-        "options": dict(spec.run.options),
+        "options": options,
         "session": spec.run.session,
         "models": [asdict(d) for d in spec.model_requirements],
         "joint": spec.is_joint,
