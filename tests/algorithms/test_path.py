@@ -307,20 +307,20 @@ def test_cut_of_long_runs_equals_cut_by_loop(seed: int) -> None:
     def loss(rows: Sequence[int]) -> float:
         return loss_of_kinds(frozenset(int(kind_of[order[r]]) for r in rows))
 
-    least, start = [0.0] + [math.inf] * n, [0] * (n + 1)
+    min_losses, starts = [0.0] + [math.inf] * n, [0] * (n + 1)
     for i in range(k, n + 1):
         if i == n or i < 2 * k or i <= n - k:
             for j in range(i - k, max(i - 2 * k, -1), -1):
-                if least[j] + (i - j) * loss(range(j, i)) < least[i] - 1e-9:
-                    least[i], start[i] = least[j] + (i - j) * loss(range(j, i)), j
+                if min_losses[j] + (i - j) * loss(range(j, i)) < min_losses[i] - 1e-9:
+                    min_losses[i], starts[i] = min_losses[j] + (i - j) * loss(range(j, i)), j
     actual_partition = cut_rows(
         problem, range(n), problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
     )
-    assert actual_partition.loss == pytest.approx(least[n], abs=1e-9)
+    assert actual_partition.loss == pytest.approx(min_losses[n], abs=1e-9)
     expected_groups, end = [], n if n >= k else 0
     while end > 0:
-        expected_groups.append(list(range(start[end], end)))
-        end = start[end]
+        expected_groups.append(list(range(starts[end], end)))
+        end = starts[end]
     assert actual_partition.groups == expected_groups[::-1]
 
 

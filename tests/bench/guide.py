@@ -47,7 +47,7 @@ each, the algorithms with the greatest precision come first. When you choose, lo
   as in [Choosing algorithm, k and l](how-to/choosing.md).
 - **Time** (`s`). It depends mostly on the number of distinct records, those that differ in a quasi-identifier. Adult
   has 9,727. The demo has only 20,000 records, but 19,950 distinct ones, because of its birth dates. There `kmember`
-  takes about 2 s, `ikac` 5 to 10 s, and `bottom_up_generalization` 20 to 30 s.
+  takes about 2 s, `ikac` 5 to 10 s, and `bottom_up_generalization` about 20 to 30 s.
 - **Large tables.** How the time grows with the table. *fine*: the time grows hardly faster than the number of distinct
   records. *slow*: the time can grow with the square of this number. A call that would take minutes then fails, unless
   you set `allow_slow := true`, or cut the table into cells with `max_partition`.
